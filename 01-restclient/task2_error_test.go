@@ -336,6 +336,8 @@ func TestTask2_Error_is_made_of_the_code(t *testing.T) {
 			got := []string{status.Details.Name, status.Details.Group, status.Details.Kind}
 			require.Equal(t, []string{"web", "apps", "deployments"}, got,
 				"the name, the group and the resource in the error after %d", code)
+			t.Rule("Such an error suggests the delay of Retry-After: without that header, none.")
+			require.Zero(t, status.Details.RetryAfterSeconds, "seconds that the error suggests to wait after %d", code)
 		}
 		t.Rule(madeOfTheCode + ": the subresource is not a part of it.")
 		w.script("503, and a page of HTML", "", answers(503, "text/html", "<html>"))
