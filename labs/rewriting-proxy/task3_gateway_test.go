@@ -202,17 +202,19 @@ func TestTask3_Kind_is_at_the_top(t *testing.T) {
 func TestTask3_Errors_in_other_forms_pass(t *testing.T) {
 	guard.Test(t, "An error of the API server passes as it is. An overloaded API server answers with a text, and clients "+
 		"wait for the time in Retry-After.", func(t *guard.T) {
+		text := strings.Repeat("too many requests\n", 10_000)
 		for _, code := range []int{429, 500, 503} {
 			asked := 0
 			w := before(t, func(w http.ResponseWriter, r *http.Request) {
 				asked++
 				w.Header().Set("Retry-After", "7")
-				http.Error(w, "too many requests", code)
+				http.Error(w, text, code)
 			})
-			t.Did("the API server answers with %d and a text", code)
+			t.Did("the API server answers with %d and a text of %d bytes", code, len(text)+1)
 			got := w.get(collection)
 			require.Equal(t, code, got.code, "the code of the answer")
-			require.Equal(t, "too many requests\n", got.body, "the body of the answer")
+			require.True(t, text+"\n" == got.body, "the answer has the text of the API server: %d bytes, %.50q", len(got.body),
+				got.body)
 			require.Equal(t, 1, asked, "the requests that the API server has received: the client waits, and not the proxy")
 			require.Equal(t, "7", got.header.Get("Retry-After"), "the header Retry-After")
 			require.Equal(t, "text/plain", upTo(got.header.Get("Content-Type"), ";"), "the content type")
@@ -255,7 +257,10 @@ func TestTask3_Answers_that_cannot_be_rewritten(t *testing.T) {
 			w.Header().Set("Content-Encoding", "br")
 			next.ServeHTTP(w, r)
 		})
-		requireStatus(t, http.StatusBadGateway, w.get(collection+"/web"))
+		got := w.get(collection + "/web")
+		requireStatus(t, http.StatusBadGateway, got)
+		t.Rule("Each answer of the proxy itself is a Status in JSON. It does not have the headers of another body.")
+		require.Equal(t, "", got.header.Get("Content-Encoding"), "the header Content-Encoding of the Status")
 	})
 }
 

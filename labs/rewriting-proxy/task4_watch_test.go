@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 
@@ -163,6 +162,8 @@ func TestTask4_Objects_keep_their_fields(t *testing.T) {
 		w := before(t, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
 			w.Header()["Warning"] = []string{`299 - "one"`, `299 - "two"`}
+			w.Header().Set("Connection", "X-Hop")
+			w.Header().Set("X-Hop", "1")
 			io.WriteString(w, text+text+"\n"+text+"\n\n")
 		})
 		got := w.get(collection + "?watch=1")
@@ -175,6 +176,7 @@ func TestTask4_Objects_keep_their_fields(t *testing.T) {
 		require.True(t, strings.HasSuffix(got.body, "\n"), "the answer ends with a newline")
 		t.Rule(heads)
 		require.Equal(t, []string{`299 - "one"`, `299 - "two"`}, got.header.Values("Warning"), "the header Warning")
+		require.Equal(t, "", got.header.Get("X-Hop"), "the header X-Hop, which was for one connection")
 	})
 }
 
@@ -380,21 +382,5 @@ func TestTask4_Event_that_cannot_be_rewritten(t *testing.T) {
 		t.Did("two events arrive together, and the replicas of the second one are a text")
 		io.WriteString(upstream, event("ADDED", "a", "1")+"\n"+event("MODIFIED", "a", `"many"`)+"\n")
 		require.Equal(t, []string{"ADDED a: 3", "ERROR 502"}, s.short(), "the events that the client has received")
-	})
-}
-
-func TestTask4_Watch_in_another_form(t *testing.T) {
-	guard.Test(t, "An answer that the proxy cannot rewrite is not passed on: the client receives a 502. Frames in "+
-		"protobuf begin with their length, and the frame reader does not know them.", func(t *guard.T) {
-		w := newWorld(t, view, deployment("web", 1))
-		w.Script("watch", fakeapi.Body(protobuf+";stream=watch", "\x00\x00\x00\x05hello"))
-		requireStatus(t, http.StatusBadGateway, w.get(collection+"?watch=1"))
-		w.Script("watch", func(w http.ResponseWriter, r *http.Request, _ http.Handler) {
-			w.Header().Set("Content-Encoding", "br")
-			w.Header().Set("Content-Type", "application/json")
-			io.WriteString(w, "\x0b\x02")
-		})
-		requireStatus(t, http.StatusBadGateway, w.get(collection+"?watch=1", "Accept-Encoding: br"))
-		synctest.Wait()
 	})
 }

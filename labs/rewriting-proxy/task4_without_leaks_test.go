@@ -1,10 +1,12 @@
 package rewritingproxy_test
 
-// Task 4: what a watch holds while it runs, and what it leaves behind. And deletions, and client-go's informer, through
-// the proxy.
+// Task 4: what a watch holds while it runs, and what it leaves behind. And watches in other forms, deletions, and
+// client-go's informer, through the proxy.
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -25,8 +27,53 @@ import (
 	typedappsv1 "k8s.io/client-go/kubernetes/typed/apps/v1"
 	"k8s.io/client-go/tools/cache"
 
+	"client-go-workshop/internal/testkit/fakeapi"
 	"client-go-workshop/internal/testkit/guard"
 )
+
+func TestTask4_Event_that_is_not_JSON(t *testing.T) {
+	guard.Test(t, "An event that cannot be rewritten becomes one ERROR with the code 502, which ends the watch. A frame "+
+		"reader counts brackets; a reader that checks the JSON breaks the watch off.", func(t *guard.T) {
+		for _, bad := range []string{
+			`{"type" "ADDED","object":{"kind":"Deployment","spec":{"replicas":1}}}`,
+			`{"type":"ADDED","object" {"kind":"Deployment","spec":{"replicas":1}}}`,
+			`{"type":"ADDED","object":{"kind":"Deployment","spec" {"replicas":1}}}`,
+			`{"type":"ADDED","object":{"kind":"Deployment","spec":{"replicas" 1}}}`,
+			`{"type":"ADDED","object":{"kind":"Table","rows":[{"object" {"spec":{"replicas":1}}}]}}`,
+		} {
+			w, upstream := upstreamOf(t)
+			s := w.watch(collection + "?watch=1")
+			s.next()
+			t.Did("%s arrives", bad)
+			io.WriteString(upstream, bad+"\n")
+			for _, got := range s.short() {
+				require.Equal(t, "ERROR 502", got, "the event that the client has received")
+			}
+			end := s.end()
+			require.True(t, errors.Is(end, io.EOF) || errors.Is(end, io.ErrUnexpectedEOF),
+				"the client has received JSON to the end of the answer: %v", end)
+		}
+	})
+}
+
+func TestTask4_Watch_in_another_form(t *testing.T) {
+	guard.Test(t, "An answer that the proxy cannot rewrite is not passed on: the client receives a 502. Frames in "+
+		"protobuf begin with their length, and the frame reader does not know them.", func(t *guard.T) {
+		w := newWorld(t, view, deployment("web", 1))
+		w.Script("watch", fakeapi.Body(protobuf+";stream=watch", "\x00\x00\x00\x05hello"))
+		requireStatus(t, http.StatusBadGateway, w.get(collection+"?watch=1"))
+		w.Script("watch", func(w http.ResponseWriter, r *http.Request, _ http.Handler) {
+			w.Header().Set("Content-Encoding", "br")
+			w.Header().Set("Content-Type", "application/json")
+			io.WriteString(w, "\x0b\x02")
+		})
+		got := w.get(collection+"?watch=1", "Accept-Encoding: br")
+		requireStatus(t, http.StatusBadGateway, got)
+		t.Rule("Each answer of the proxy itself is a Status in JSON. It does not have the headers of another body.")
+		require.Equal(t, "", got.header.Get("Content-Encoding"), "the header Content-Encoding of the Status")
+		synctest.Wait()
+	})
+}
 
 func TestTask4_Client_takes_its_watch_along(t *testing.T) {
 	guard.Test(t, "When the client goes away, the request to the API server ends. Otherwise a server holds the "+
@@ -143,6 +190,13 @@ func TestTask4_Many_events(t *testing.T) {
 		})
 }
 
+// own returns how many goroutines the package of the proxy has started.
+func own() int {
+	stacks := make([]byte, 16<<20)
+	stacks = stacks[:runtime.Stack(stacks, true)]
+	return bytes.Count(stacks, []byte("\ncreated by client-go-workshop/labs/rewriting-proxy."))
+}
+
 func TestTask4_A_day_of_watches(t *testing.T) {
 	guard.Test(t, "It keeps one frame, of at most 16 MiB, and no goroutine of its own. A client watches again every few "+
 		"minutes, and one watch may receive events all day.", func(t *guard.T) {
@@ -167,6 +221,7 @@ func TestTask4_A_day_of_watches(t *testing.T) {
 		}
 		hours(1)
 		synctest.Wait()
+		require.Equal(t, 0, own(), "goroutines that the proxy has started, while the long watch waits for an event")
 		goroutines, memory := guard.Goroutines(), inUse()
 		t.Did("a day passes: every ten minutes a watch of five minutes, and two events of 30 kB for it and for a long one")
 		hours(23)

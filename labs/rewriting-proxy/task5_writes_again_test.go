@@ -105,7 +105,7 @@ func TestTask5_Requests_of_writes(t *testing.T) {
 			"POST": collection, "PUT": collection + "/web", "PATCH": collection + "/web/scale",
 		}) {
 			t.Rule(removed)
-			out := asked(t, view, method, path, "Accept: "+protobuf+","+asMetadata, "Accept-Encoding: gzip",
+			out := asked(t, view, method, path+"?dryRun=All&fieldManager=a", "Accept: "+protobuf+","+asMetadata, "Accept-Encoding: gzip",
 				"Connection: X-Note", "X-Note: 1", "Authorization: Bearer abc", "Impersonate-User: admin",
 				"X-Forwarded-For: 10.1.1.1")
 			for _, name := range []string{"Accept-Encoding", "X-Note", "Authorization", "Impersonate-User"} {
@@ -116,7 +116,7 @@ func TestTask5_Requests_of_writes(t *testing.T) {
 			t.Rule("Accept asks for JSON only, also in a write.")
 			require.NotContains(t, out.Header.Get("Accept"), protobuf, "the header Accept")
 			t.Rule(query)
-			require.Equal(t, "", out.URL.Query().Get("labelSelector"), "the labelSelector")
+			require.Equal(t, "dryRun=All&fieldManager=a", out.URL.Query().Encode(), "the query")
 			t.Rule(ends)
 			ctx, cancel := context.WithCancel(t.Context())
 			in := httptest.NewRequest(method, "http://proxy"+path, strings.NewReader("{}")).WithContext(ctx)

@@ -103,14 +103,19 @@ func TestTask5_JSON_patches_that_are_refused(t *testing.T) {
 			{values, `[{"op":"add","path":"/spec","value":{"replicas":6,"replicas":7}}]`},
 			{values, `[{"op":"add","path":"/spec/paused","value":true},{"op":"replace","path":"",` +
 				`"value":{"spec":{"replicas":1}}}]`},
+			{values, `[{"op":"replace","path":"/spec/replicas","value":7},{"op":"add","path":"/spec/paused","value":true}]`},
+			{values, `[{"op":"test","path":"/spec","value":{"replicas":7}},{"op":"add","path":"/spec/replicas","value":6}]`},
+			{moves, `[{"op":"copy","from":"/spec","path":"/a"},{"op":"add","path":"/spec/paused","value":true}]`},
 			{slash, `[{"op":"replace","path":"x/spec/replicas","value":6}]`},
 			{slash, `[{"op":"test","path":"spec/spec/replicas","value":6}]`},
 			{slash, `[{"op":"add","path":"x/spec","value":{"replicas":6}}]`},
 			{slash, `[{"op":"copy","from":"/metadata/generation","path":"x/spec/replicas"}]`},
 			{slash, `[{"op":"copy","from":"x/spec","path":"/metadata/novel"}]`},
 			{slash, `[{"op":"remove","path":"spec/replicas"}]`},
+			{slash, `[{"op":"remove","path":"spec/replicas"},{"op":"add","path":"/spec/paused","value":true}]`},
 			{shape, `null`},
 			{shape, `[{"op":"remove","path":"/spec/paused"},null]`},
+			{shape, `[null,{"op":"remove","path":"/spec/paused"}]`},
 		} {
 			wanted := http.StatusUnprocessableEntity
 			if c.rule == slash || c.rule == shape {
