@@ -4,6 +4,7 @@ package rewritingproxy_test
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -196,4 +197,95 @@ func TestTask5_Table_of_a_Scale(t *testing.T) {
 		t.Rule("In a Table, the objects of the rows are rewritten. A Scale is one of them.")
 		require.Equal(t, []string{"web: 6"}, replicasIn(got), "the objects in the rows")
 	})
+}
+
+func TestTask5_Answers_to_writes_in_other_forms(t *testing.T) {
+	guard.Test(t, answers+"It may be a Table, or the list of the objects that a deletion has removed.", func(t *guard.T) {
+		w := before(t, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			switch {
+			case r.Method == http.MethodGet: // the question whether web is hidden
+				io.WriteString(w, `{"kind":"PartialObjectMetadata","metadata":{"name":"web"}}`)
+			case r.Header.Get("Accept") == "application/json":
+				io.WriteString(w, `{"kind":"DeploymentList","items":[{"metadata":{"name":"a"},"spec":{"replicas":2}}]}`)
+			default:
+				io.WriteString(w, table("Ready"))
+			}
+		})
+		list := w.send(w.client, "DELETE", collection, "", "Accept: application/json").body
+		require.Equal(t, []string{"a: 6"}, replicasIn(list), "the objects in the list")
+		for method, path := range guard.InOrder(map[string]string{
+			"POST": collection, "PUT": collection + "/web", "PATCH": collection + "/web/scale", "DELETE": collection + "/web",
+		}) {
+			got := w.send(w.client, method, path, "{}", "Content-Type: "+object, "Accept: "+asTable).body
+			require.Equal(t, []string{"1/3"}, cells(got, "Ready"), "the cells in the column Ready")
+		}
+	})
+}
+
+func TestTask5_Writes_are_sent_once(t *testing.T) {
+	guard.Test(t, "If the API server cannot be reached, or breaks off, the client receives a 502. The write may be "+
+		"stored, so only the client knows whether to send it again.", func(t *guard.T) {
+		code, writes := 0, 0
+		w := before(t, func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodGet { // the question whether web is hidden
+				http.Error(w, "no such object", http.StatusNotFound)
+				return
+			}
+			writes++
+			if code == http.StatusBadGateway {
+				panic(http.ErrAbortHandler)
+			}
+			http.Error(w, "not now", code)
+		})
+		for _, code = range []int{502, 409, 429, 503} {
+			for method, path := range guard.InOrder(map[string]string{
+				"POST": collection, "PUT": collection + "/web", "PATCH": collection + "/web/scale", "DELETE": collection + "/web",
+			}) {
+				writes = 0
+				t.Did("the API server answers a write with %d; 502 is a connection that breaks off", code)
+				got := w.write(method, path, object, "{}")
+				require.Equal(t, code, got.code, "the code of the answer")
+				require.Equal(t, 1, writes, "the writes that the API server has received")
+			}
+		}
+	})
+}
+
+func TestTask5_Answers_at_the_same_time(t *testing.T) {
+	guard.Test(t, "Any goroutine may call its methods. While one client waits for its answer, others receive theirs.",
+		func(t *guard.T) {
+			for _, c := range []struct{ method, path string }{
+				{"GET", collection + "?fieldSelector="}, {"GET", collection + "/"}, {"PATCH", collection + "/"},
+			} {
+				const format = `{"kind":"Deployment","metadata":{"name":"%s"},"spec":{"replicas":2}}`
+				rest := make(chan struct{})
+				w := before(t, func(w http.ResponseWriter, r *http.Request) {
+					w.Header().Set("Content-Type", "application/json")
+					text := fmt.Sprintf(format, "quick")
+					if strings.Contains(r.URL.String(), "slow") {
+						text = fmt.Sprintf(format, "slow")
+						cut := strings.Index(text, "}")
+						io.WriteString(w, text[:cut])
+						http.NewResponseController(w).Flush()
+						<-rest
+						text = text[cut:]
+					}
+					io.WriteString(w, text)
+				})
+				received := make(chan answer, 2)
+				for _, name := range []string{"slow", "quick"} {
+					t.Did("a client sends %s %s%s", c.method, c.path, name)
+					t.Go(func() { received <- w.write(c.method, c.path+name, mergePatch, "{}") })
+					synctest.Wait()
+				}
+				require.Equal(t, 1, len(received), "the answers that have arrived, while only a part of slow has")
+				close(rest)
+				synctest.Wait()
+				require.Equal(t, 2, len(received), "the answers that have arrived")
+				for _, want := range []string{"quick: 6", "slow: 6"} {
+					require.Equal(t, []string{want}, replicasIn((<-received).body), "the object in the answer")
+				}
+			}
+		})
 }

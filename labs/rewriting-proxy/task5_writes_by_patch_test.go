@@ -39,7 +39,7 @@ func TestTask5_JSON_patches_are_translated(t *testing.T) {
 				`[{"op":"replace","path":"","value":{"spec":{"replicas":2}}}]`},
 			{values, `[{"op":"test","path":"","value":{"spec":{"replicas":6},"status":{"replicas":6}}}]`,
 				`[{"op":"test","path":"","value":{"spec":{"replicas":2},"status":{"replicas":6}}}]`},
-			{values, `[{"op":"replace","path":"\u002fspec\/replicas","value":6}]`, `[{"op":"replace",` +
+			{values, `[{"op":"repl\u0061ce","path":"\u002fspec\/replicas","value":6}]`, `[{"op":"replace",` +
 				`"path":"/spec/replicas","value":2}]`},
 			{values, `[` + strings.Repeat(`{"op":"add","path":"/spec/paused","value":true},`, 200) +
 				`{"op":"add","path":"/spec/replicas","value":6}]`,
@@ -96,6 +96,7 @@ func TestTask5_JSON_patches_that_are_refused(t *testing.T) {
 			{moves, `[{"op":"move","from":"/metadata/novel","path":"/spec"}]`},
 			{moves, `[{"op":"copy","from":"/metadata/novel","path":""}]`},
 			{moves, `[{"op":"copy","from":"","path":"/metadata/novel"}]`},
+			{moves, `[{"op":"co\u0070y","from":"\u002fspec\/replicas","path":"/metadata/novel"}]`},
 			{values, `[{"op":"replace","path":"/spec/replicas","value":7}]`},
 			{values, `[{"op":"test","path":"/spec/replicas","value":7}]`},
 			{values, `[{"op":"replace","path":"/spec/replicas","value":"6"}]`},
