@@ -183,6 +183,11 @@ func TestTask3_Hidden_objects(t *testing.T) {
 			"the cells in the column Ready")
 		require.Equal(t, []string{"a: 3", "c: 9"}, replicasIn(w.get(collection+"?limit=2").body),
 			"the objects in a page of two")
+		w = newWorld(t, rewritingproxy.View{Factor: 1, HiddenLabel: hiddenLabel}, hidden(deployment("b", 2)))
+		t.Did("a proxy with Factor 1 starts")
+		require.Equal(t, []string{}, replicasIn(w.get(collection).body), "the objects in the list")
+		t.Rule(gone)
+		requireStatus(t, 404, w.get(collection+"/b"))
 	})
 }
 
