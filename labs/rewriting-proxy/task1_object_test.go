@@ -84,7 +84,7 @@ func TestTask1_Objects_without_replicas(t *testing.T) {
 }
 
 func TestTask1_Show_stays_in_range(t *testing.T) {
-	guard.Test(t, "The largest number that a client sees is 2147483647, because replicas are an int32. A client that "+
+	guard.Test(t, "A number above 2147483647 is shown as 2147483647, because replicas are an int32. A client that "+
 		"cannot decode an object cannot list any.", func(t *guard.T) {
 		for _, stored := range []string{"715827883", "2147483647", "6148914691236517206"} {
 			requireJSON(t, `{"spec":{"replicas":2147483647}}`, show(t, `{"spec":{"replicas":`+stored+`}}`),

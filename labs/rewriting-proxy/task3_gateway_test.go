@@ -140,7 +140,7 @@ func TestTask3_Columns_in_another_order(t *testing.T) {
 	const (
 		rows = "In a Table, the objects of the rows are rewritten, and the number behind the slash in the column " +
 			"Ready. A server of another version may have other columns."
-		largest = "The largest number that a client sees is 2147483647, because replicas are an int32. That includes the " +
+		largest = "A number above 2147483647 is shown as 2147483647, because replicas are an int32. That includes the " +
 			"number in a cell."
 	)
 	guard.Test(t, rows, func(t *guard.T) {

@@ -20,7 +20,7 @@ type View struct {
 
 // Show returns an object as the client sees it: spec.replicas is multiplied by Factor. Every other field stays as it
 // is, also a field that this program does not know. Every number keeps its digits. An object without a number of
-// replicas stays as it is. The largest number that a client sees is 2147483647, because replicas are an int32. If
+// replicas stays as it is. A number above 2147483647 is shown as 2147483647, because replicas are an int32. If
 // spec.replicas is not an integer, Show returns an error. Show does not change its argument.
 //
 //workshop:task 1
