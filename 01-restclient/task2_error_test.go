@@ -244,6 +244,9 @@ func TestTask2_Empty_body_is_an_error(t *testing.T) {
 			t.Rule("An empty body is an error: the caller of Get would use a nil object.")
 			_, err := w.getWeb().Get()
 			require.Error(t, err, "the error of Get after %d", code)
+			w.script(fmt.Sprint(code, ", an unknown content type, and no body"), "", answers(code, "image/png", ""))
+			_, err = w.getWeb().Get()
+			require.Error(t, err, "the error of Get after %d and an unknown content type", code)
 		}
 	})
 }
