@@ -43,6 +43,14 @@ func TestTask1_List_in_pages_is_one_list(t *testing.T) {
 		t.Did("a new Reflector; the source lists [], [a], [] and [b], in 4 pages")
 		once(t, s, st)
 		require.Equal(t, []string{"Replace [a@1 b@1] @7"}, st.calls(), "calls of the store")
+
+		for range 200 {
+			s.lists = append(s.lists, page("more"))
+		}
+		s.lists = append(s.lists, page("", "z"))
+		t.Did("a new Reflector; the source lists [z], after 200 pages without an object")
+		once(t, s, st)
+		require.Equal(t, []string{"Replace [z@1] @7"}, st.calls(), "calls of the store")
 	})
 }
 

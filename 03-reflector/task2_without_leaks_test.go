@@ -180,11 +180,12 @@ func TestTask2_Every_watch_is_stopped(t *testing.T) {
 	guard.Test(t, "However a watch ends, the Reflector stops it. An open watch that nothing reads keeps a "+
 		"connection and two goroutines (#131266).", func(t *guard.T) {
 		s := &script{}
-		s.lists = append(s.lists, lists("7"), lists("8"), lists("9"))
-		s.watches = append(s.watches, s.ends(event(watch.Added, "a", "8")), s.sends(expiredEvent()), s.sends())
-		t.Did("RunWithContext; one watch ends, one brings an ERROR, and one goes on until the context ends")
+		s.lists = append(s.lists, lists("7"), lists("8"), lists("9"), lists("10"))
+		s.watches = append(s.watches, s.ends(event(watch.Added, "a", "8")), s.ends(), s.sends(expiredEvent()), s.sends())
+		t.Did("RunWithContext; a watch ends after an event, one ends at once, one brings an ERROR, and one goes on until " +
+			"the context ends")
 		runFor(t, newScripted(s, &store{}), time.Hour)
-		require.Equal(t, 3, s.started, "watches that were started")
+		require.Equal(t, 4, s.started, "watches that were started")
 		require.Equal(t, 0, s.left(), "watches that were not stopped")
 
 		t.Rule("However a watch ends, the Reflector stops it, even if the context ended before the watch was answered.")

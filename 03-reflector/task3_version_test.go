@@ -32,8 +32,9 @@ var (
 		metav1.StatusCause{Message: "Too large resource version"})
 	errTooLargeBefore1_17  = timeout("Too large resource version: 7, current: 5")
 	errTooLargeAmongOthers = timeout("try again", metav1.StatusCause{Message: "etcd is slow"},
-		metav1.StatusCause{Message: "Too large resource version"})
-	errTooLargeFromProxy = timeout("etcd reports: Too large resource version: 7, current: 5")
+		metav1.StatusCause{Message: "Too large resource version"}, metav1.StatusCause{Message: "the cache is behind"})
+	errTooLargeFromProxy = timeout("etcd reports: Too large resource version: 7, current: 5",
+		metav1.StatusCause{Message: "etcd is slow"})
 	// The type of the cause is enough, and so is code 410 if the reason is not one that apierrors knows. A reason that
 	// apierrors knows counts more than the code.
 	errTooLargeByCause = status(503, "TryLater", metav1.StatusCause{Type: metav1.CauseTypeResourceVersionTooLarge})
@@ -238,11 +239,15 @@ func TestTask3_First_list_may_be_refused_too(t *testing.T) {
 		require.Equal(t, []string{"list@0", "list@", "watch@9"}, s.requests(), "requests to the source")
 
 		t.Rule("ListAndWatchWithContext returns an error if a list failed. Here it is the list without a version.")
-		away := errors.New("the network is away")
-		s.lists = append(s.lists, listFails(errExpired), listFails(away))
-		t.Did("the next Reflector's list at 0 is answered: %v; the list without a version fails: %v", errExpired, away)
-		_, err := once(t, s, &store{})
-		require.ErrorIs(t, err, away, "the error of ListAndWatchWithContext")
+		for _, failure := range []error{errors.New("the network is away"), errRefused, busy, errExpired, errTooLarge} {
+			t.Story(8)
+			s = &script{}
+			s.lists = append(s.lists, listFails(errGone), listFails(failure))
+			t.Did("the list at 0 is answered: %v; the list without a version fails: %v", errGone, failure)
+			_, err := once(t, s, &store{})
+			require.ErrorIs(t, err, failure, "the error of ListAndWatchWithContext")
+			require.Equal(t, []string{"list@0", "list@"}, s.requests(), "requests to the source")
+		}
 
 		t.Rule("When the context ends, every request, watch and wait ends at once: the list without a version too.")
 		s.lists = append(s.lists, listFails(errExpired), func(metav1.ListOptions) (runtime.Object, error) {
@@ -269,6 +274,15 @@ func TestTask3_List_without_a_version_is_as_none(t *testing.T) {
 		runFor(t, newScripted(s, &store{}), time.Minute)
 		require.Equal(t, []string{"list@0", "watch@", "list@0", "watch@7", "list@7", "watch@", "list@0", "watch@8"},
 			s.requests(), "requests to the source")
+
+		t.Rule("A relist asks for the last version, so the store never goes back in time. A watch after a list without a " +
+			"version may have moved it.")
+		s = &script{}
+		s.lists = append(s.lists, lists("", "a"), lists("9"))
+		s.watches = append(s.watches, s.sends(event(watch.Modified, "a", "8"), expiredEvent()))
+		t.Did("RunWithContext; the list has no version, and its watch brings a@8 and 410")
+		runFor(t, newScripted(s, &store{}), time.Minute)
+		require.Equal(t, []string{"list@0", "watch@", "list@8", "watch@9"}, s.requests(), "requests to the source")
 	})
 }
 

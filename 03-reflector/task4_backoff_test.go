@@ -288,7 +288,7 @@ func TestTask4_Watch_that_cannot_start_is_an_error(t *testing.T) {
 		"start.", func(t *guard.T) {
 		for _, broken := range []error{
 			errors.New("certificate signed by unknown authority"), context.Canceled, context.DeadlineExceeded, io.EOF,
-			io.ErrUnexpectedEOF, errExpired,
+			io.ErrUnexpectedEOF, errExpired, errTooLarge, unavailable, internal,
 		} {
 			for _, version := range []string{"7", ""} {
 				t.Story(5)

@@ -167,6 +167,15 @@ func TestTask4_Watches_never_give_up(t *testing.T) {
 			require.Equal(t, 1, s.count("list"), "lists")
 			require.Equal(t, []string{"Replace [] @7", "Add a@8"}, st.calls(), "calls of the store")
 		}
+
+		t.Story(8)
+		t.Rule("However a watch ends, the Reflector stops it. It does not wait for the back-off first.")
+		s := &script{}
+		s.lists, s.watches = append(s.lists, lists("7")), append(s.watches, s.sends(failing(busy)))
+		t.Did("ListAndWatchWithContext; a watch brings 429, and the context ends in the wait after it")
+		t.Go(func() { listAndWatchFor(t, newScripted(s, &store{}), 500*time.Millisecond) })
+		time.Sleep(100 * time.Millisecond)
+		require.Equal(t, 0, s.left(), "watches that were not stopped, during the wait")
 	})
 }
 

@@ -4,6 +4,7 @@ package reflector_test
 
 import (
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -68,6 +69,55 @@ func TestTask4_Internal_errors_of_long_ago_do_not_count(t *testing.T) {
 			listAndWatchFor(t, r, time.Hour)
 			require.Equal(t, []string{"list@0", "watch@7", "watch@7", "watch@7", "watch@7"}, s.requests(),
 				"requests to the source")
+		}
+	})
+}
+
+func TestTask4_Minute_without_an_internal_error(t *testing.T) {
+	guard.Test(t, "An internal error starts a period of MaxInternalErrorRetryDuration, which a minute without an internal "+
+		"error ends, and nothing else. After the period the next internal error makes a list due.", func(t *guard.T) {
+		s := &script{}
+		// after answers with a watch that ends after d, with these events.
+		after := func(d time.Duration, events ...watch.Event) watchFunc {
+			return func(metav1.ListOptions) (watch.Interface, error) {
+				c := s.channel()
+				time.AfterFunc(d, func() {
+					for _, e := range events {
+						c.send(e)
+					}
+					c.end()
+				})
+				return c, nil
+			}
+		}
+		often := slices.Repeat([]watchFunc{after(35*time.Second, failing(internal))}, 100)
+		for _, c := range []struct {
+			what        string
+			retry, want time.Duration
+			then        []watchFunc
+		}{
+			{"ends well after 30s; the next one brings an internal error after 10s",
+				20 * time.Second, 41 * time.Second,
+				[]watchFunc{after(30 * time.Second), after(10*time.Second, failing(internal)), s.sends()}},
+			{"brings 429 after 30s; the next one brings an internal error after 9s",
+				20 * time.Second, 41 * time.Second,
+				[]watchFunc{after(30*time.Second, failing(busy)), after(9*time.Second, failing(internal)), s.sends()}},
+			{"brings an internal error after 5m; after it each one does so after 35s: the second period ends after 25m1s",
+				20 * time.Minute, 25*time.Minute + 26*time.Second,
+				append([]watchFunc{after(5*time.Minute, failing(internal))}, often...)},
+		} {
+			t.Story(8)
+			*s = script{}
+			s.lists = append(s.lists, lists("7"))
+			s.watches = append(append(s.watches, after(time.Second, failing(internal))), c.then...)
+			r := reflector.NewReflectorWithOptions(s, &appsv1.Deployment{}, &store{}, cache.ReflectorOptions{
+				Backoff: &wait.Backoff{Duration: time.Second, Factor: 1, Steps: 1000},
+			})
+			r.MaxInternalErrorRetryDuration = c.retry
+			t.Did("MaxInternalErrorRetryDuration %v; a watch brings an internal error after 1s; the next one %s", c.retry, c.what)
+			start := time.Now()
+			require.NoError(t, listAndWatchFor(t, r, time.Hour), "the error of ListAndWatchWithContext")
+			require.Equal(t, c.want, time.Since(start), "time until ListAndWatchWithContext returned")
 		}
 	})
 }

@@ -342,6 +342,16 @@ func TestTask7_Stream_lasts_five_to_ten_minutes(t *testing.T) {
 			cache.ReflectorOptions{MinWatchTimeout: 20 * time.Minute}), time.Minute)
 		require.GreaterOrEqual(t, *s.options[1].TimeoutSeconds, int64(1200), "timeoutSeconds of the stream")
 		require.LessOrEqual(t, *s.options[1].TimeoutSeconds, int64(2400), "timeoutSeconds of the stream")
+
+		t.Rule("Chance decides how long a watch asks to last, and how long a stream does.")
+		*s = script{watches: slices.Repeat([]watchFunc{s.sends(allOfIt("7"), expiredEvent())}, 20)}
+		t.Did("RunWithContext; 20 streams succeed, and then bring 410")
+		runFor(t, newReflector(streaming{s}, &store{}), time.Hour)
+		distinct := map[int64]bool{}
+		for _, options := range s.options {
+			distinct[*options.TimeoutSeconds] = true
+		}
+		require.Greater(t, len(distinct), 3, "different timeoutSeconds of %d streams", len(s.options))
 	})
 }
 
