@@ -98,11 +98,15 @@ func refuseEvents(call string) error {
 	return errors.New("not this one")
 }
 
-// countErrors counts the errors that are reported with utilruntime.HandleErrorWithContext, until the test ends.
+// ofCaller is the key of a value in the context of each caller. See countErrors.
+type ofCaller struct{}
+
+// countErrors counts the errors that are reported with utilruntime.HandleErrorWithContext and the context of the caller,
+// until the test ends.
 func countErrors(t *guard.T) *atomic.Int64 {
 	var n atomic.Int64
-	utilruntime.ErrorHandlers = []utilruntime.ErrorHandler{func(_ context.Context, err error, _ string, _ ...any) {
-		if err != nil {
+	utilruntime.ErrorHandlers = []utilruntime.ErrorHandler{func(ctx context.Context, err error, _ string, _ ...any) {
+		if err != nil && ctx.Value(ofCaller{}) != nil {
 			n.Add(1)
 		}
 	}}
@@ -247,7 +251,7 @@ func (r refusals) RoundTrip(request *http.Request) (*http.Response, error) {
 
 // run starts the Reflector. It stops with the test at the latest.
 func (w *world) run() *world {
-	ctx, cancel := context.WithCancel(w.t.Context())
+	ctx, cancel := context.WithCancel(context.WithValue(w.t.Context(), ofCaller{}, true))
 	w.stop = cancel
 	w.t.Cleanup(func() {
 		w.t.Rule("When the context ends, every request, watch and wait ends at once.")

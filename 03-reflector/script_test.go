@@ -265,7 +265,7 @@ func runFor(t *guard.T, r *reflector.Reflector, d time.Duration) {
 
 // listAndWatchFor calls ListAndWatchWithContext with a context that ends after d.
 func listAndWatchFor(t *guard.T, r *reflector.Reflector, d time.Duration) error {
-	ctx, cancel := context.WithTimeoutCause(t.Context(), d, errStops)
+	ctx, cancel := context.WithTimeoutCause(context.WithValue(t.Context(), ofCaller{}, true), d, errStops)
 	defer cancel()
 	defer outlives(t, d)()
 	return r.ListAndWatchWithContext(ctx)

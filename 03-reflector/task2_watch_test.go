@@ -290,7 +290,7 @@ func TestTask2_Store_that_refuses_does_not_end_the_watch(t *testing.T) {
 		require.Equal(t, "5", w.r.LastSyncResourceVersion(), "LastSyncResourceVersion after the events")
 		t.Rule("An error of the store is reported with utilruntime.HandleErrorWithContext. Nothing else shows that the " +
 			"store misses an object.")
-		require.GreaterOrEqual(t, reported.Load(), int64(4), "errors that were reported")
+		require.GreaterOrEqual(t, reported.Load(), int64(4), "errors that were reported with the caller's context")
 
 		t.Rule("An error of the store does not end a watch or hold the version back, however many there are.")
 		var events []watch.Event

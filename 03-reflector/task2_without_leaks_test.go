@@ -204,13 +204,22 @@ func TestTask2_Every_watch_is_stopped(t *testing.T) {
 		s = &script{}
 		s.lists = append(s.lists, lists("7"))
 		s.watches = append(s.watches, func(metav1.ListOptions) (watch.Interface, error) {
-			return slowToStop{s.ending(event(watch.Added, "a", "8"), expiredEvent())}, nil
+			return slowToStop{s.ending(event(watch.Added, "a", "8"), expiredEvent()), func() {}}, nil
 		})
 		t.Did("ListAndWatchWithContext; the watch brings 410, and its Stop takes ten seconds")
 		listAndWatchFor(t, newScripted(s, &store{}), time.Minute)
 		left := s.left()
 		time.Sleep(time.Minute) // until every Stop has returned
 		require.Equal(t, 0, left, "watches that were not stopped")
+
+		t.Rule("LastSyncResourceVersion may be called from any goroutine, while the Reflector stops a watch too.")
+		s.lists = append(s.lists, lists("7"))
+		r := newScripted(s, &store{})
+		s.watches = append(s.watches, func(metav1.ListOptions) (watch.Interface, error) {
+			return slowToStop{s.ending(expiredEvent()), func() { r.LastSyncResourceVersion() }}, nil
+		})
+		t.Did("the same; Stop asks for LastSyncResourceVersion")
+		require.NoError(t, listAndWatchFor(t, r, time.Minute), "the error of ListAndWatchWithContext")
 
 		t.Rule("However a watch ends, the Reflector stops it, even if the store panics: a program may recover, and go on.")
 		s = &script{}
@@ -251,11 +260,15 @@ func TestTask2_Every_watch_is_stopped(t *testing.T) {
 	})
 }
 
-// slowToStop is a watch whose Stop takes ten seconds.
-type slowToStop struct{ watch.Interface }
+// slowToStop is a watch whose Stop takes ten seconds, and then calls stopping.
+type slowToStop struct {
+	watch.Interface
+	stopping func()
+}
 
 func (w slowToStop) Stop() {
 	time.Sleep(10 * time.Second)
+	w.stopping()
 	w.Interface.Stop()
 }
 

@@ -176,6 +176,9 @@ func TestTask4_Watches_never_give_up(t *testing.T) {
 		t.Go(func() { listAndWatchFor(t, newScripted(s, &store{}), 500*time.Millisecond) })
 		time.Sleep(100 * time.Millisecond)
 		require.Equal(t, 0, s.left(), "watches that were not stopped, during the wait")
+		t.Rule("When the context ends, every request, watch and wait ends at once, and no watch starts.")
+		time.Sleep(time.Minute)
+		require.Equal(t, []string{"list@0", "watch@7"}, s.requests(), "requests to the source")
 	})
 }
 

@@ -139,7 +139,8 @@ func TestTask5_Error_of_Resync_is_not_returned(t *testing.T) {
 		require.Equal(t, time.Minute, time.Since(start), "time until ListAndWatchWithContext returned")
 
 		t.Rule("An error of Resync ends the resyncs and makes a list due, even if it is an error with which watches end.")
-		for _, broken := range []error{io.EOF, context.Canceled, errExpired, &cache.VeryShortWatchError{}} {
+		for _, broken := range []error{io.EOF, context.Canceled, errExpired, &cache.VeryShortWatchError{}, busy,
+			internal, errRefused} {
 			t.Story(8)
 			s.lists, st.onCall = append(s.lists, lists("7")), func(call string) error {
 				if call == "Resync" {
@@ -148,8 +149,10 @@ func TestTask5_Error_of_Resync_is_not_returned(t *testing.T) {
 				return nil
 			}
 			t.Did("the store's Resync returns: %v", broken)
+			r := newResyncing(s, st, time.Minute)
+			r.MaxInternalErrorRetryDuration = time.Hour
 			start := time.Now()
-			err := listAndWatchFor(t, newResyncing(s, st, time.Minute), time.Hour)
+			err := listAndWatchFor(t, r, time.Hour)
 			require.NoError(t, err, "the error of ListAndWatchWithContext")
 			require.Equal(t, time.Minute, time.Since(start), "time until ListAndWatchWithContext returned")
 		}

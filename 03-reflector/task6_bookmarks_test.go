@@ -88,7 +88,7 @@ func TestTask6_Store_receives_bookmarks_and_versions(t *testing.T) {
 		require.Equal(t, []string{"", "7", "8", "8", "20", "20", "21", "21", "22"}, seen,
 			"LastSyncResourceVersion during each of these calls")
 		t.Rule("An error of the store is reported with utilruntime.HandleErrorWithContext: that of a bookmark too.")
-		require.GreaterOrEqual(t, reported.Load(), int64(4), "errors that were reported")
+		require.GreaterOrEqual(t, reported.Load(), int64(4), "errors that were reported with the caller's context")
 	})
 }
 

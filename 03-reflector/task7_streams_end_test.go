@@ -125,9 +125,25 @@ func TestTask7_Every_stream_is_stopped(t *testing.T) {
 		defer cancel()
 		st := &store{onCall: func(string) error { cancel(); return nil }}
 		t.Did("a stream breaks, one brings 429, and the context ends during the Replace of the third")
-		newReflector(streaming{s}, st).ListAndWatchWithContext(ctx)
+		r := newReflector(streaming{s}, st)
+		r.ListAndWatchWithContext(ctx)
 		require.Equal(t, 3, s.started, "watches that were started")
 		require.Equal(t, 0, s.left(), "watches that were not stopped")
+		t.Rule("LastSyncResourceVersion returns the version of the last list, event or bookmark that the store has " +
+			"received. The end of the context does not undo a Replace.")
+		require.Equal(t, "7", r.LastSyncResourceVersion(), "LastSyncResourceVersion after the streamed list")
+
+		t.Rule("However a watch ends, the Reflector stops it, even if the context ends with the last object of the list.")
+		for range 20 { // a select between the bookmark and the end of the context chooses at random
+			t.Story(8)
+			s = &script{}
+			ctx, cancel := context.WithCancel(t.Context())
+			ends := transforming{&store{}, func(obj any) (any, error) { cancel(); return obj, nil }}
+			s.watches = append(s.watches, s.sends(event(watch.Added, "a", "2"), allOfIt("7")))
+			t.Did("the context ends while the store's transformer has the last object")
+			newReflector(streaming{s}, ends).ListAndWatchWithContext(ctx)
+			require.Equal(t, 0, s.left(), "watches that were not stopped")
+		}
 
 		t.Rule("However a watch ends, the Reflector stops it. A stream that brings 410 has ended.")
 		s = &script{}

@@ -9,7 +9,6 @@ import (
 	"io"
 	goroutines "runtime"
 	"slices"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -86,20 +85,24 @@ func TestTask7_Busy_server_is_tried_again(t *testing.T) {
 func TestTask7_Store_that_refuses_a_stream_gets_a_list(t *testing.T) {
 	bonus(t, "If streamList returns any other error, a list follows. If Replace has failed, a watch from there on "+
 		"would miss the objects that the store refused.", func(t *guard.T) {
-		s, refused := &script{}, false
-		st := &store{onCall: func(string) error {
-			if refused {
+		for _, refusal := range []error{errors.New("not this one"), busy, errRefused, errExpired, io.EOF} { // of the store
+			t.Story(8)
+			s := &script{}
+			st := &store{onCall: func(call string) error {
+				if call == "Replace [a@1] @8" {
+					return refusal
+				}
 				return nil
-			}
-			refused = true
-			return errors.New("not this one")
-		}}
-		s.lists = append(s.lists, lists("8", "a"))
-		s.watches = append(s.watches, s.sends(event(watch.Added, "a", "1"), allOfIt("7")))
-		t.Did("the store refuses the first Replace")
-		stream(t, s, st)
-		require.Equal(t, []string{"watch@", "list@0", "watch@8"}, s.requests(), "requests to the source")
-		require.Equal(t, []string{"Replace [a@1] @7", "Replace [a@1] @8"}, st.calls(), "calls of the store")
+			}}
+			s.lists = append(s.lists, lists("9", "a"))
+			s.watches = append(s.watches, s.sends(allOfIt("7"), expiredEvent()),
+				s.sends(event(watch.Added, "a", "1"), allOfIt("8")))
+			t.Did("the store refuses the Replace of the second stream: %v", refusal)
+			stream(t, s, st)
+			require.Equal(t, []string{"watch@", "watch@7", "list@7", "watch@9"}, s.requests(), "requests to the source")
+			require.Equal(t, []string{"Replace [] @7", "Replace [a@1] @8", "Replace [a@1] @9"}, st.calls(),
+				"calls of the store")
+		}
 	})
 }
 
@@ -189,6 +192,13 @@ func TestTask7_Streams_are_tried_again_after_a_list(t *testing.T) {
 		t.Did("a stream is answered: %v; the list after it fails; the next stream succeeds", invalid)
 		stream(t, s, &store{})
 		require.Equal(t, []string{"watch@", "list@0", "watch@"}, s.requests(), "requests to the source")
+
+		s = &script{}
+		s.watches = append(s.watches, s.sends(allOfIt("7"), expiredEvent()), watchFails(errTooLarge), watchFails(invalid),
+			s.sends(allOfIt("8")))
+		t.Did("the same, but before it a stream succeeds, and the version of the next one is refused")
+		stream(t, s, &store{})
+		require.Equal(t, []string{"watch@", "watch@7", "watch@", "list@", "watch@"}, s.requests(), "requests to the source")
 	})
 }
 
@@ -249,80 +259,6 @@ func TestTask7_Too_large_version_is_given_up(t *testing.T) {
 			stream(t, s, &store{})
 			require.Equal(t, []string{"watch@", "watch@7", "watch@"}, s.requests(), "requests to the source")
 		}
-	})
-}
-
-// transforming is a store that transforms, as a DeltaFIFO does.
-type transforming struct {
-	*store
-	transform cache.TransformFunc
-}
-
-func (s transforming) Transformer() cache.TransformFunc { return s.transform }
-
-func TestTask7_Objects_are_transformed_as_they_come(t *testing.T) {
-	bonus(t, "If the store is a cache.TransformingStore, each object is transformed when it arrives. A "+
-		"transformer drops what the program does not need. A list that waits untransformed needs the "+
-		"memory that the transformer should save.", func(t *guard.T) {
-		var transformed atomic.Int64
-		st := transforming{&store{}, func(obj any) (any, error) {
-			transformed.Add(1)
-			d := obj.(*appsv1.Deployment).DeepCopy()
-			d.Name += "-small"
-			return d, nil
-		}}
-		s := &script{}
-		c := s.channel(event(watch.Added, "a", "2"), event(watch.Added, "b", "3"), event(watch.Modified, "a", "4"),
-			event(watch.Bookmark, "", "5"))
-		s.watches = append(s.watches, func(metav1.ListOptions) (watch.Interface, error) { return c, nil })
-		t.Did("a store with a transformer that renames; a stream brings a, b, a new a and a bookmark without the " +
-			"annotation, and an hour later the bookmark that ends the list")
-		var seen int64
-		time.AfterFunc(time.Hour, func() { seen = transformed.Load(); c.send(allOfIt("7")) })
-		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Hour)
-		defer cancel()
-		newReflector(streaming{s}, st).ListAndWatchWithContext(ctx)
-		require.Equal(t, int64(3), seen, "calls of the transformer before the bookmark")
-		require.Equal(t, []string{"Replace [a-small@4 b-small@3] @7"}, st.calls(), "calls of the store")
-
-		t.Rule("If the store is a cache.TransformingStore, each object is transformed when it arrives. Its " +
-			"transformer may be nil.")
-		s = &script{}
-		s.watches = append(s.watches, s.sends(event(watch.Added, "a", "2"), allOfIt("7")))
-		st = transforming{&store{}, nil}
-		t.Did("a store whose transformer is nil")
-		stream(t, s, st)
-		require.Equal(t, []string{"Replace [a@2] @7"}, st.calls(), "calls of the store without a transformer")
-	})
-}
-
-func TestTask7_Object_that_cannot_be_transformed(t *testing.T) {
-	bonus(t, "If an object cannot be transformed, streamList returns the error. A Replace without that object would "+
-		"delete it.", func(t *guard.T) {
-		s, fails := &script{}, true
-		st := transforming{&store{}, func(obj any) (any, error) {
-			if fails && obj.(*appsv1.Deployment).Name == "b" {
-				return nil, errors.New("b is too large")
-			}
-			return obj, nil
-		}}
-		s.lists = append(s.lists, lists("8", "a", "b"))
-		s.watches = append(s.watches, s.sends(event(watch.Added, "a", "2"), event(watch.Added, "b", "3"), allOfIt("7")),
-			s.sends())
-		t.Did("the transformer fails for b; a stream brings a and b")
-		stream(t, s, st)
-		require.Equal(t, []string{"watch@", "list@0", "watch@8"}, s.requests(), "requests to the source")
-		require.Equal(t, []string{"Replace [a@1 b@1] @8"}, st.calls(), "calls of the store")
-		require.Equal(t, 0, s.left(), "watches that were not stopped")
-
-		t.Rule("If an object cannot be transformed, streamList returns the error: a changed object too.")
-		s = &script{}
-		s.lists = append(s.lists, lists("8", "a", "b"))
-		s.watches = append(s.watches, s.sends(event(watch.Added, "a", "2"), event(watch.Modified, "b", "3"), allOfIt("7")),
-			s.sends())
-		t.Did("the transformer fails for b, which a stream brings as MODIFIED")
-		stream(t, s, st)
-		require.Equal(t, []string{"watch@", "list@0", "watch@8"}, s.requests(), "requests to the source")
 	})
 }
 

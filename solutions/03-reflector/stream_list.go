@@ -120,7 +120,7 @@ func (r *Reflector) stream(ctx context.Context) (streamedList, error) {
 		}
 		if err := r.apply(ctx, collected, event, object.GetResourceVersion()); err != nil {
 			w.Stop()
-			return streamedList{}, fmt.Errorf("collect the streamed list: %w", err)
+			return streamedList{}, fmt.Errorf("collect the streamed list: %v", err) // not wrapped: it is not the server's
 		}
 	}
 }

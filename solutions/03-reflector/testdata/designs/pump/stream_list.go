@@ -120,7 +120,7 @@ func (r *Reflector) collect(collected map[string]any, event admitted) error {
 		if s, ok := r.store.(cache.TransformingStore); ok && s.Transformer() != nil {
 			var err error
 			if obj, err = s.Transformer()(obj); err != nil {
-				return fmt.Errorf("transform %s of the streamed list: %w", key, err)
+				return fmt.Errorf("transform %s of the streamed list: %v", key, err) // not wrapped: it is not the server's
 			}
 		}
 		collected[key] = obj

@@ -125,7 +125,7 @@ func (r *Reflector) collect(ctx context.Context, w *session, collected cache.Sto
 			return streamedList{w.Interface, collected.List(), object.GetResourceVersion()}, nil
 		}
 		if err := r.apply(ctx, collected, event, object.GetResourceVersion()); err != nil {
-			return streamedList{}, fmt.Errorf("collect the streamed list: %w", err)
+			return streamedList{}, fmt.Errorf("collect the streamed list: %v", err) // not wrapped: it is not the server's
 		}
 	}
 	return streamedList{}, r.ended(ctx, w)
