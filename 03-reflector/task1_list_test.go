@@ -278,6 +278,12 @@ func TestTask1_Late_list_does_not_reach_the_store(t *testing.T) {
 		time.Sleep(time.Hour)
 		require.NoError(t, err, "the error of ListAndWatchWithContext")
 
+		t.Rule("The end of the context is not an error, if it was before the call too.")
+		s.lists = append(s.lists, lists("7", "a"))
+		t.Did("ListAndWatchWithContext with a context that has ended")
+		require.NoError(t, listAndWatchFor(t, newScripted(s, st), 0), "the error of ListAndWatchWithContext")
+		require.Empty(t, st.calls(), "calls of the store")
+
 		t.Rule("The version moves only after the store has received the list or event. If the context ends during Replace, " +
 			"the store has received the list, and the caller can see that: the version has moved.")
 		s, st = &script{}, &store{onCall: func(string) error { time.Sleep(time.Minute); return nil }}

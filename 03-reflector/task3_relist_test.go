@@ -3,7 +3,6 @@ package reflector_test
 // Task 3: what a relist asks for.
 
 import (
-	"errors"
 	"testing"
 	"time"
 
@@ -37,11 +36,11 @@ func TestTask3_Relist_asks_for_the_last_version(t *testing.T) {
 		s.watches = append(s.watches, s.sends(failing(errExpired)))
 		st := &store{onCall: func(call string) error {
 			if call == "Replace [b@1] @9" {
-				return errors.New("an object without a key")
+				return errExpired // of another server, to which the store writes
 			}
 			return nil
 		}}
-		t.Did("RunWithContext; the watch brings 410, and the store refuses the next list")
+		t.Did("RunWithContext; the watch brings 410, and the store refuses the next list: %v", errExpired)
 		runFor(t, newScripted(s, st), time.Minute)
 		require.Equal(t, []string{"list@0", "watch@7", "list@7", "list@7", "watch@9"}, s.requests(), "requests to the source")
 	})

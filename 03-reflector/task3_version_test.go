@@ -274,6 +274,8 @@ func TestTask3_List_without_a_version_is_as_none(t *testing.T) {
 		runFor(t, newScripted(s, &store{}), time.Minute)
 		require.Equal(t, []string{"list@0", "watch@", "list@0", "watch@7", "list@7", "watch@", "list@0", "watch@8"},
 			s.requests(), "requests to the source")
+		t.Rule("A watch asks for bookmarks, if it has no version too: the first one moves the version.")
+		require.True(t, s.options[1].AllowWatchBookmarks, "AllowWatchBookmarks of the watch without a version")
 
 		t.Rule("A relist asks for the last version, so the store never goes back in time. A watch after a list without a " +
 			"version may have moved it.")

@@ -19,8 +19,9 @@ func TestTask3_Relist_comes_in_pages_where_the_first_list_did(t *testing.T) {
 		s := &script{}
 		s.lists = append(s.lists, page("more", "a"), page("", "b"), lists("8", "a", "b"),
 			listFails(errors.New("the network is away")), lists("9"))
-		s.watches = append(s.watches, s.sends(failing(errExpired)), s.sends(failing(errExpired)))
-		t.Did("RunWithContext; the list at 0 comes in two pages, two watches end with 410, and the 2nd relist fails once")
+		s.watches = append(s.watches, s.sends(failing(errExpired)), watchFails(errExpired))
+		t.Did("RunWithContext; the list at 0 comes in two pages, a watch ends with 410 and the next one is answered 410, and " +
+			"the 2nd relist fails once")
 		runFor(t, newScripted(s, &store{}), 10*time.Minute)
 		require.Equal(t, []string{"list@7", "watch@8", "list@8", "list@8"}, s.requests()[3:7], "requests to the source")
 		for _, i := range []int{3, 5, 6} {
@@ -41,15 +42,16 @@ func TestTask3_Relist_comes_in_pages_where_the_first_list_did(t *testing.T) {
 		t.Rule("If the list at 0 came in pages, relists come in pages too, after a list without a version as well: the " +
 			"server has no watch cache still.")
 		s = &script{}
-		s.lists = append(s.lists, page("more", "a"), page("", "b"), listFails(errTooLarge), lists("8"), lists("9"),
-			lists("10"))
+		s.lists = append(s.lists, page("more", "a"), page("", "b"), listFails(errTooLarge), listFails(internal), lists("8"),
+			lists("9"), lists("10"))
 		ends410 := s.sends(failing(errExpired))
 		s.watches = append(s.watches, ends410, ends410, ends410)
-		t.Did("RunWithContext; the list at 0 comes in two pages, three watches end with 410; the first relist is refused")
+		t.Did("RunWithContext; the list at 0 comes in two pages, three watches end with 410; the first relist is refused, " +
+			"and the list without a version fails once")
 		runFor(t, newScripted(s, &store{}), 10*time.Minute)
-		require.Equal(t, []string{"list@7", "list@", "watch@8", "list@8", "watch@9", "list@9"}, s.requests()[3:9],
+		require.Equal(t, []string{"list@7", "list@", "list@", "watch@8", "list@8", "watch@9", "list@9"}, s.requests()[3:10],
 			"requests to the source")
-		for _, i := range []int{4, 6, 8} {
+		for _, i := range []int{4, 5, 7, 9} {
 			require.NotZero(t, s.options[i].Limit, "limit of request %d, %s", i+1, s.requests()[i])
 		}
 

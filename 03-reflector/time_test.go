@@ -140,6 +140,21 @@ func TestTask7_Clock_measures_streams(t *testing.T) {
 			step(t, c, 2*time.Second) // until the wait before the next stream has ended
 			require.Equal(t, want, s.requests(), "requests to the source")
 		}
+
+		t.Story(8)
+		t.Rule("options.Clock measures all durations: the wait after a stream that is refused or that brings 429.")
+		s := &script{}
+		s.watches = append(s.watches, watchFails(busy), s.sends(failing(busy)), s.sends())
+		c := clocked(t, streaming{s}, &store{}, cache.ReflectorOptions{}, 0)
+		t.Did("an hour passes, and none on the clock; a stream is answered 429")
+		time.Sleep(time.Hour)
+		require.Equal(t, []string{"watch@"}, s.requests(), "requests to the source after the answer 429")
+		step(t, c, 2*time.Second)
+		t.Did("an hour passes, and none on the clock; a stream brings 429")
+		time.Sleep(time.Hour)
+		require.Equal(t, []string{"watch@", "watch@"}, s.requests(), "requests to the source after the event 429")
+		step(t, c, 4*time.Second)
+		require.Equal(t, []string{"watch@", "watch@", "watch@"}, s.requests(), "requests to the source after both waits")
 	})
 }
 
