@@ -139,8 +139,7 @@ func TestTask5_Error_of_Resync_is_not_returned(t *testing.T) {
 		require.Equal(t, time.Minute, time.Since(start), "time until ListAndWatchWithContext returned")
 
 		t.Rule("An error of Resync ends the resyncs and makes a list due, even if it is an error with which watches end.")
-		for _, broken := range []error{io.EOF, context.Canceled, errExpired, &cache.VeryShortWatchError{}, busy,
-			internal, errRefused} {
+		for _, broken := range []error{io.EOF, context.Canceled, errExpired, &cache.VeryShortWatchError{}} {
 			t.Story(8)
 			s.lists, st.onCall = append(s.lists, lists("7")), func(call string) error {
 				if call == "Resync" {
@@ -149,11 +148,31 @@ func TestTask5_Error_of_Resync_is_not_returned(t *testing.T) {
 				return nil
 			}
 			t.Did("the store's Resync returns: %v", broken)
-			r := newResyncing(s, st, time.Minute)
-			r.MaxInternalErrorRetryDuration = time.Hour
 			start := time.Now()
-			err := listAndWatchFor(t, r, time.Hour)
+			err := listAndWatchFor(t, newResyncing(s, st, time.Minute), time.Hour)
 			require.NoError(t, err, "the error of ListAndWatchWithContext")
+			require.Equal(t, time.Minute, time.Since(start), "time until ListAndWatchWithContext returned")
+		}
+	})
+}
+
+func TestTask5_Error_of_Resync_is_not_the_servers(t *testing.T) {
+	guard.Test(t, "An error of Resync ends the resyncs and makes a list due, even if it is an error after which a watch "+
+		"is tried again. The server did not send it.", func(t *guard.T) {
+		for _, broken := range []error{busy, internal, errRefused} {
+			t.Story(8)
+			s := &script{}
+			s.lists = append(s.lists, lists("7"))
+			r := newResyncing(s, &store{onCall: func(call string) error {
+				if call == "Resync" {
+					return broken
+				}
+				return nil
+			}}, time.Minute)
+			r.MaxInternalErrorRetryDuration = time.Hour
+			t.Did("ListAndWatchWithContext with a period of a minute; the store's Resync returns: %v", broken)
+			start := time.Now()
+			require.NoError(t, listAndWatchFor(t, r, time.Hour), "the error of ListAndWatchWithContext")
 			require.Equal(t, time.Minute, time.Since(start), "time until ListAndWatchWithContext returned")
 		}
 	})

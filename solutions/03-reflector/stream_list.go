@@ -33,7 +33,8 @@ const maxUnfinished = 3
 //   - If a stream ends before its bookmark, a new stream starts after the back-off.
 //   - If three streams in a row end before their bookmark, streamList returns an error, and a list follows. A request
 //     that is refused between them does not end the row.
-//   - If the server refuses connections or has too much to do (429), a new stream starts after the back-off.
+//   - If the server refuses connections or has too much to do (429, as an answer or as an event), a new stream starts
+//     after the back-off.
 //   - If streamList returns any other error, a list follows. A stream that lasted less than a second and brought
 //     nothing is an error (cache.VeryShortWatchError).
 //   - If the context ends, streamList returns an error, and no list follows.
