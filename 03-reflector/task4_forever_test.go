@@ -94,6 +94,9 @@ func TestTask4_Every_loop_waits(t *testing.T) {
 			{"watches bring 429", good, func(metav1.ListOptions) (watch.Interface, error) {
 				return s.channel(failing(busy)), nil
 			}},
+			{"watches bring an event and 429", good, func(metav1.ListOptions) (watch.Interface, error) {
+				return s.channel(event(watch.Modified, "a", "8"), failing(busy)), nil
+			}},
 			{"watches bring 410", good, func(metav1.ListOptions) (watch.Interface, error) {
 				return s.channel(expiredEvent()), nil
 			}},

@@ -11,9 +11,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 
+	reflector "client-go-workshop/03-reflector"
 	"client-go-workshop/internal/testkit/guard"
 )
 
@@ -101,6 +103,30 @@ func TestTask5_Resync_that_fails_later(t *testing.T) {
 				require.Equal(t, 0, s.left(), "watches that were not stopped")
 			}
 		})
+}
+
+func TestTask5_Resync_that_fails_in_a_wait(t *testing.T) {
+	guard.Test(t, "An error of Resync ends the resyncs and makes a list due. It is not lost if the Reflector waits for the "+
+		"back-off at that time.", func(t *guard.T) {
+		s := &script{}
+		for what, trouble := range guard.InOrder(map[string]watchFunc{
+			"is answered 429": watchFails(busy),
+			"is refused":      watchFails(errRefused),
+			"brings 429":      func(metav1.ListOptions) (watch.Interface, error) { return s.channel(failing(busy)), nil },
+		}) {
+			t.Story(8)
+			*s = script{}
+			s.lists, s.watches = append(s.lists, lists("7")), append(s.watches, trouble, trouble)
+			r := reflector.NewReflectorWithOptions(s, nil, &store{onCall: refuseResync}, cache.ReflectorOptions{
+				ResyncPeriod: 90 * time.Second, Backoff: &wait.Backoff{Duration: time.Minute, Factor: 1, Steps: 1000},
+			})
+			t.Did("ListAndWatchWithContext with a period of 90s; each of two watches %s, and each wait takes a minute; the "+
+				"store refuses the resync", what)
+			start := time.Now()
+			listAndWatchFor(t, r, time.Hour)
+			require.LessOrEqual(t, time.Since(start), 2*time.Minute, "time until ListAndWatchWithContext returned")
+		}
+	})
 }
 
 func TestTask5_Resync_that_fails_beside_a_busy_watch(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 
+	reflector "client-go-workshop/03-reflector"
 	"client-go-workshop/internal/testkit/guard"
 )
 
@@ -33,6 +34,14 @@ func TestTask6_Bookmark_moves_the_version(t *testing.T) {
 		t.Did("the watch of the next Reflector sends bookmarks of the versions 20 and 3")
 		r, _ = once(t, s, st)
 		require.Equal(t, "3", r.LastSyncResourceVersion(), "LastSyncResourceVersion after the bookmarks")
+
+		t.Rule("A bookmark moves the version. It does so if the Reflector accepts objects of any type, too.")
+		s.lists = append(s.lists, lists("7"))
+		s.watches = append(s.watches, s.sends(event(watch.Bookmark, "", "20")))
+		r = reflector.NewReflector(s, nil, st, 0)
+		t.Did("the watch of a Reflector whose expected type is nil sends a bookmark of version 20")
+		listAndWatchFor(t, r, time.Minute)
+		require.Equal(t, "20", r.LastSyncResourceVersion(), "LastSyncResourceVersion after the bookmark")
 	})
 }
 

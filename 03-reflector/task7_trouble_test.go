@@ -146,6 +146,13 @@ func TestTask7_Very_short_stream_is_listed(t *testing.T) {
 		stream(t, s, st)
 		require.Equal(t, []string{"watch@", "list@0", "watch@7"}, s.requests(), "requests to the source")
 		require.Equal(t, []string{"Replace [a@1] @7"}, st.calls(), "calls of the store")
+
+		s = &script{}
+		s.lists = append(s.lists, lists("8"))
+		s.watches = append(s.watches, watchFails(busy), s.sends(allOfIt("7"), expiredEvent()), s.ends(), s.sends())
+		t.Did("a stream is answered 429, the next one comes to 7 and brings 410, and the stream at 7 ends at once")
+		stream(t, s, st)
+		require.Equal(t, []string{"watch@", "watch@", "watch@7", "list@7", "watch@8"}, s.requests(), "requests to the source")
 	})
 }
 
