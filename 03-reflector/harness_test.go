@@ -101,8 +101,8 @@ func refuseEvents(call string) error {
 // ofCaller is the key of a value in the context of each caller. See countErrors.
 type ofCaller struct{}
 
-// countErrors counts the errors that are reported with utilruntime.HandleErrorWithContext and the context of the caller,
-// until the test ends.
+// countErrors counts the errors that are reported with utilruntime.HandleErrorWithContext and the context of the
+// caller, until the test ends.
 func countErrors(t *guard.T) *atomic.Int64 {
 	var n atomic.Int64
 	utilruntime.ErrorHandlers = []utilruntime.ErrorHandler{func(ctx context.Context, err error, _ string, _ ...any) {
