@@ -161,6 +161,17 @@ func TestTask7_Outage_resumes_without_a_list(t *testing.T) {
 		w.pass(2 * time.Minute)
 		require.Equal(t, []string{"Add b@3"}, w.store.calls(), "calls of the store after the outage")
 		require.Equal(t, []string{"watch@newest", "watch@2"}, w.requests(), "requests to the server")
+
+		s := &script{}
+		s.watches = append(s.watches, s.sends(allOfIt("7"), failing(busy)), watchFails(busy), watchFails(errRefused),
+			s.sends(failing(busy)), s.sends())
+		t.Did("a stream comes to 7 and brings 429; the next three watches are answered 429, refused, and bring 429")
+		runFor(t, newReflector(streaming{s}, &store{}), time.Hour)
+		require.Equal(t, []string{"watch@", "watch@7", "watch@7", "watch@7", "watch@7"}, s.requests(),
+			"requests to the source")
+		for i, options := range s.options[1:] {
+			require.Nil(t, options.SendInitialEvents, "sendInitialEvents of request %d", i+2)
+		}
 	})
 }
 

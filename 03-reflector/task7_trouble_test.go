@@ -64,6 +64,20 @@ func TestTask7_Server_that_cannot_stream_is_listed(t *testing.T) {
 		w.run()
 		require.Equal(t, []string{"watch@newest", "list@0", "watch@2"}, w.requests(), "requests to the server")
 		require.Equal(t, []string{"Replace [a@2] @2"}, w.store.calls(), "calls of the store")
+
+		t.Rule("ListAndWatchWithContext returns an error if a list or Replace failed, or if a watch could not start. With " +
+			"streams it does too.")
+		away := errors.New("the network is away")
+		s := &script{}
+		s.lists, s.watches = append(s.lists, listFails(away)), append(s.watches, watchFails(invalid))
+		t.Did("ListAndWatchWithContext; a stream is answered: %v; the list fails: %v", invalid, away)
+		require.ErrorIs(t, listAndWatchFor(t, newReflector(streaming{s}, &store{}), time.Minute), away,
+			"the error of ListAndWatchWithContext")
+		s = &script{}
+		s.watches = append(s.watches, s.ends(allOfIt("7"), event(watch.Added, "a", "8")), watchFails(away))
+		t.Did("ListAndWatchWithContext; a stream comes to 7, brings a@8, and ends; the next watch fails: %v", away)
+		require.ErrorIs(t, listAndWatchFor(t, newReflector(streaming{s}, &store{}), time.Minute), away,
+			"the error of ListAndWatchWithContext")
 	})
 }
 
