@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 	"testing"
+	"time"
 	"weak"
 
 	"github.com/stretchr/testify/require"
@@ -141,6 +142,31 @@ func TestTask1_Work_does_not_grow_with_the_number_of_items(t *testing.T) {
 			got = fmt.Sprintf("%d kB", each>>10)
 		}
 		require.Equal(t, "no more than 1 kB", got, "memory that is allocated for an item, while there are more and less")
+	})
+}
+
+func TestTask1_Push_and_Pop_do_not_move_the_items(t *testing.T) {
+	// A process of its own has real time, and no other test beside it.
+	guard.Race(t, "The work for an item does not grow with the number of other items. If all items move up, each of them "+
+		"costs time.", func(t *guard.T) {
+		quickest := func(items int) time.Duration {
+			q, best := workqueue.DefaultQueue[int](), time.Hour
+			for i := range items {
+				q.Push(i)
+			}
+			for range 5 {
+				start := time.Now()
+				for i := range 20_000 {
+					q.Pop()
+					q.Push(i)
+				}
+				best = min(best, time.Since(start))
+			}
+			return best
+		}
+		t.Did("DefaultQueue: Pop and Push, 20,000 times, with 100 items and with 20,000; keep the quickest of 5 rounds")
+		few, many := quickest(100), quickest(20_000)
+		require.Less(t, many, 20*few+5*time.Millisecond, "time with 20,000 items, with 100 it is %v", few)
 	})
 }
 
