@@ -130,6 +130,10 @@ func TestTask3_Other_errors_are_one_ERROR_and_the_end(t *testing.T) {
 			errors.New("no kind is set"), streaming.ErrObjectTooLarge, context.Canceled,
 			fmt.Errorf("unable to decode: %w", io.EOF), errors.New("unexpected EOF in a string"),
 			errors.New("http2: client connection lost"), io.ErrClosedPipe,
+			errors.New("the field timeout has a wrong type"), os.NewSyscallError("connect", syscall.ECONNREFUSED),
+			fmt.Errorf("unable to decode: %w", io.ErrUnexpectedEOF), os.NewSyscallError("write", syscall.EPIPE),
+			errors.New("http2: Transport received Server's graceful shutdown GOAWAY"),
+			apierrors.NewTimeoutError("busy", 1), apierrors.NewTooManyRequests("busy", 1),
 			errors.New("no kind is set in " + strings.Repeat("x", 2000)), apierrors.NewResourceExpired("too old"),
 			&net.OpError{Op: "read", Net: "tcp", Err: os.NewSyscallError("read", syscall.EHOSTUNREACH)},
 		} {
