@@ -30,11 +30,15 @@ var allOptions = []struct {
 	{metav1.ListOptions{ResourceVersion: "1", ResourceVersionMatch: "NotOlderThan"},
 		"resourceVersion=1&resourceVersionMatch=NotOlderThan"},
 	{metav1.ListOptions{TimeoutSeconds: new(int64(9))}, "timeoutSeconds=9"},
+	{metav1.ListOptions{TimeoutSeconds: new(int64(0))}, "timeoutSeconds=0"},
 	{metav1.ListOptions{Limit: 1}, "limit=1"},
+	{metav1.ListOptions{Limit: 1, ResourceVersion: "0"}, "limit=1&resourceVersion=0"},
+	{metav1.ListOptions{Limit: 1, ResourceVersion: "1"}, "limit=1&resourceVersion=1"},
 	{metav1.ListOptions{Limit: 1, Continue: "c"}, "continue=c&limit=1"},
 	{metav1.ListOptions{AllowWatchBookmarks: true}, "allowWatchBookmarks=true"},
 	{metav1.ListOptions{SendInitialEvents: new(true), ResourceVersionMatch: "NotOlderThan"},
 		"resourceVersionMatch=NotOlderThan&sendInitialEvents=true"},
+	{metav1.ListOptions{SendInitialEvents: new(false)}, "sendInitialEvents=false"},
 	{metav1.ListOptions{}, ""},
 }
 
