@@ -85,26 +85,31 @@ func TestTask1_Brackets_in_strings_do_not_count(t *testing.T) {
 func TestTask1_Frame_is_returned_as_soon_as_it_is_whole(t *testing.T) {
 	guard.Test(t, "It returns a frame as soon as the frame's last byte has arrived. The next frame may arrive in "+
 		"an hour, so Read does not wait for its first byte, or for a full buffer.", func(t *guard.T) {
-		r, w := io.Pipe()
-		f := watchstream.NewFrameReader(r)
-		defer w.Close()
-		defer f.Close()
-		got := ""
-		t.Go(func() {
-			p := make([]byte, 100)
-			for n, err := f.Read(p); err == nil; n, err = f.Read(p) {
-				got = string(p[:n])
+		for _, size := range []int{100, 7, 1} {
+			r, w := io.Pipe()
+			f := watchstream.NewFrameReader(r)
+			defer w.Close()
+			defer f.Close()
+			got := ""
+			t.Go(func() {
+				p, frame := make([]byte, size), ""
+				for n, err := f.Read(p); err == nil || err == io.ErrShortBuffer; n, err = f.Read(p) {
+					if frame += string(p[:n]); err == nil {
+						got, frame = frame, ""
+					}
+				}
+			})
+			for _, pieces := range [][]string{{`{"a":1}`}, {`{"b":2`, `}`}, {`{`, `"c":3`, `}`}} {
+				frame := strings.Join(pieces, "")
+				t.Did("%s comes in %d pieces, each followed by a quiet day; Read with a buffer of %d bytes", frame,
+					len(pieces), size)
+				for _, piece := range pieces {
+					io.WriteString(w, piece)
+					time.Sleep(24 * time.Hour)
+				}
+				synctest.Wait()
+				require.Equal(t, frame, got, "the newest frame that Read has returned")
 			}
-		})
-		for _, pieces := range [][]string{{`{"a":1}`}, {`{"b":2`, `}`}, {`{`, `"c":3`, `}`}} {
-			frame := strings.Join(pieces, "")
-			t.Did("%s comes in %d pieces, and after each piece nothing for a day", frame, len(pieces))
-			for _, piece := range pieces {
-				io.WriteString(w, piece)
-				time.Sleep(24 * time.Hour)
-			}
-			synctest.Wait()
-			require.Equal(t, frame, got, "the newest frame that Read has returned")
 		}
 	})
 }
@@ -271,7 +276,7 @@ func TestTask1_Bytes_that_are_not_an_object_are_an_error(t *testing.T) {
 			"middle of a stream. The error is not io.EOF, because the stream has not ended."
 	)
 	guard.Test(t, anError, func(t *guard.T) {
-		for _, text := range []string{`nonsense`, `<html>`, `]`, `}`, `,{}`, "\v{}", "\u00a0{}", "\x00{}", "\ufeff{}"} {
+		for _, text := range []string{`nonsense`, `<html>`, `]`, `}`, `,{}`, "\v{}", "\u00a0{}", "\x00{}", "\x1e{}", "\ufeff{}"} {
 			t.Did("%s", text)
 			f := watchstream.NewFrameReader(pieces(`{"a":1}` + text))
 			got, err := frames(f, 1000)

@@ -226,24 +226,26 @@ func large(size int) string {
 func TestTask2_Objects_do_not_change_later(t *testing.T) {
 	guard.Test(t, "A later Decode does not change an object. If an object points into a buffer that is used "+
 		"again, it changes in the cache.", func(t *guard.T) {
-		const format = `{"type":"ADDED","object":{"kind":"Deployment","apiVersion":"apps/v1",` +
+		const format = `{"type":%[2]q,"object":{"kind":"Deployment","apiVersion":"apps/v1",` +
 			`"metadata":{"name":%[1]q,"annotations":{%[1]q:%[1]q},` +
 			`"managedFields":[{"fieldsType":"FieldsV1","fieldsV1":{%[1]q:{}}}]}}}`
-		d := decode(t, pieces(fmt.Sprintf(format, "aaaa")+fmt.Sprintf(format, "bbbb")))
-		t.Did("Decode, twice")
-		_, first, err := d.Decode()
-		require.NoError(t, err, "the error of the 1st Decode")
-		_, _, err = d.Decode()
-		require.NoError(t, err, "the error of the 2nd Decode")
 		want := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{
 			Name: "aaaa", Annotations: map[string]string{"aaaa": "aaaa"},
 			ManagedFields: []metav1.ManagedFieldsEntry{{
 				FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"aaaa":{}}`)},
 			}},
 		}}
-		require.Equal(t, want, first, "the object of the 1st event, after the 2nd Decode")
+		for _, eventType := range []string{"ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"} {
+			t.Did("Decode of two events of type %s", eventType)
+			d := decode(t, pieces(fmt.Sprintf(format, "aaaa", eventType)+fmt.Sprintf(format, "bbbb", eventType)))
+			_, first, err := d.Decode()
+			require.NoError(t, err, "the error of the 1st Decode")
+			_, _, err = d.Decode()
+			require.NoError(t, err, "the error of the 2nd Decode")
+			require.Equal(t, want, first, "the object of the 1st event, after the 2nd Decode")
+		}
 		const failure = `{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","message":%q}}`
-		d = decode(t, pieces(fmt.Sprintf(failure, "first")+fmt.Sprintf(failure, "second")))
+		d := decode(t, pieces(fmt.Sprintf(failure, "first")+fmt.Sprintf(failure, "second")))
 		t.Did("Decode of two ERROR events")
 		_, status, err := d.Decode()
 		require.NoError(t, err, "the error of the 1st Decode")

@@ -130,6 +130,11 @@ func TestTask3_Other_errors_are_one_ERROR_and_the_end(t *testing.T) {
 			errors.New("no kind is set"), streaming.ErrObjectTooLarge, context.Canceled,
 			fmt.Errorf("unable to decode: %w", io.EOF), errors.New("unexpected EOF in a string"),
 			errors.New("http2: client connection lost"), io.ErrClosedPipe,
+			errors.New("the field timeout has a wrong type"), os.NewSyscallError("connect", syscall.ECONNREFUSED),
+			fmt.Errorf("unable to decode: %w", io.ErrUnexpectedEOF), os.NewSyscallError("write", syscall.EPIPE),
+			errors.New("http2: Transport received Server's graceful shutdown GOAWAY"),
+			errors.New("no kind \"Web\" is registered\nfor version v9"), apierrors.NewTimeoutError("busy", 1),
+			apierrors.NewTooManyRequests("busy", 1),
 			errors.New("no kind is set in " + strings.Repeat("x", 2000)), apierrors.NewResourceExpired("too old"),
 			&net.OpError{Op: "read", Net: "tcp", Err: os.NewSyscallError("read", syscall.EHOSTUNREACH)},
 		} {
@@ -171,10 +176,12 @@ func TestTask3_ERROR_of_the_server_does_not_end_the_watch(t *testing.T) {
 		expired := failed("too old", metav1.StatusReasonExpired, 410)
 		gone, busy := failed("gone", metav1.StatusReasonGone, 410), failed("busy", metav1.StatusReasonInternalError, 500)
 		bookmark := step{event: watch.Event{Type: watch.Bookmark, Object: named("")}}
-		t.Did("the decoder has three ERRORs of the server, a BOOKMARK, an event, and then io.EOF")
-		w := running(t, newScript(expired, gone, busy, bookmark, added("web"), fails(io.EOF)))
-		want := []string{"ERROR too old", "ERROR gone", "ERROR busy", "BOOKMARK @1", "ADDED web@1", theEnd}
+		t.Did("the decoder has three ERRORs of the server, a BOOKMARK, an event, and then it waits")
+		s := newScript(expired, gone, busy, bookmark, added("web"))
+		w := running(t, s)
+		want := []string{"ERROR too old", "ERROR gone", "ERROR busy", "BOOKMARK @1", "ADDED web@1", nothing}
 		require.Equal(t, want, all(w), "events received")
+		require.Equal(t, 0, s.timesClosed(), "calls of the decoder's Close")
 	})
 }
 

@@ -187,29 +187,39 @@ func TestTask5_Context_reaches_the_request(t *testing.T) {
 		"server.", func(t *guard.T) {
 		api := fakeapi.Start(t)
 		lw := deployments(t, api)
-		api.Script("list", fakeapi.Slow(24*time.Hour), fakeapi.Slow(24*time.Hour))
+		api.Script("list", fakeapi.Slow(24*time.Hour), fakeapi.Slow(24*time.Hour), fakeapi.Slow(24*time.Hour))
 		other, end := context.WithCancel(t.Context())
 		defer end()
 		t.Did("ListWithContext of a server that takes a day, in another goroutine")
 		t.Go(func() { lw.ListWithContext(other, metav1.ListOptions{}) })
 		synctest.Wait()
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		t.Did("ListWithContext of a server that takes a day, with a context that ends in a minute")
-		start := time.Now()
-		_, err := lw.ListWithContext(ctx, metav1.ListOptions{})
-		require.ErrorIs(t, err, context.DeadlineExceeded, "the error of ListWithContext")
-		require.Equal(t, time.Minute, time.Since(start), "duration of ListWithContext")
+		for _, timeout := range []*int64{nil, new(int64(60))} { // a timeout in the options is for the server
+			ctx, cancel := context.WithTimeout(t.Context(), 12*time.Hour)
+			defer cancel()
+			t.Did("ListWithContext of a server that takes a day, with a context that ends in 12 hours")
+			start := time.Now()
+			_, err := lw.ListWithContext(ctx, metav1.ListOptions{TimeoutSeconds: timeout})
+			require.ErrorIs(t, err, context.DeadlineExceeded, "the error of ListWithContext")
+			require.Equal(t, 12*time.Hour, time.Since(start), "duration of ListWithContext")
+		}
 		api.Script("watch", fakeapi.Slow(24*time.Hour), fakeapi.Slow(24*time.Hour))
 		t.Did("WatchWithContext of a server that takes a day, in another goroutine")
 		t.Go(func() { lw.WatchWithContext(other, metav1.ListOptions{}) })
 		synctest.Wait()
-		ctx, cancel = context.WithTimeout(t.Context(), time.Minute)
+		ctx, cancel := context.WithTimeout(t.Context(), 12*time.Hour)
 		defer cancel()
-		t.Did("WatchWithContext of a server that takes a day, with a context that ends in a minute")
-		start = time.Now()
+		t.Did("WatchWithContext of a server that takes a day, with a context that ends in 12 hours")
+		start := time.Now()
 		lw.WatchWithContext(ctx, metav1.ListOptions{}) // client-go returns an empty watch
-		require.Equal(t, time.Minute, time.Since(start), "duration of WatchWithContext")
+		require.Equal(t, 12*time.Hour, time.Since(start), "duration of WatchWithContext")
+		var queries []string
+		for _, r := range api.Requests("") {
+			queries = append(queries, r.Query.Encode())
+		}
+		t.Rule("Each list and watch is a new request, with all options of the caller, changed by modify. The end of " +
+			"the context is not an option.")
+		require.Equal(t, []string{"", "", "timeoutSeconds=60", "watch=true", "watch=true"}, queries,
+			"queries of the requests sent")
 		t.Rule("A list and a watch end with their context. The connection of the watch is closed.")
 		watchCtx, stop := context.WithCancel(t.Context())
 		t.Did("WatchWithContext, and the context is cancelled")

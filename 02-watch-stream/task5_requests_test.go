@@ -30,11 +30,15 @@ var allOptions = []struct {
 	{metav1.ListOptions{ResourceVersion: "1", ResourceVersionMatch: "NotOlderThan"},
 		"resourceVersion=1&resourceVersionMatch=NotOlderThan"},
 	{metav1.ListOptions{TimeoutSeconds: new(int64(9))}, "timeoutSeconds=9"},
+	{metav1.ListOptions{TimeoutSeconds: new(int64(0))}, "timeoutSeconds=0"},
 	{metav1.ListOptions{Limit: 1}, "limit=1"},
+	{metav1.ListOptions{Limit: 1, ResourceVersion: "0"}, "limit=1&resourceVersion=0"},
+	{metav1.ListOptions{Limit: 1, ResourceVersion: "1"}, "limit=1&resourceVersion=1"},
 	{metav1.ListOptions{Limit: 1, Continue: "c"}, "continue=c&limit=1"},
 	{metav1.ListOptions{AllowWatchBookmarks: true}, "allowWatchBookmarks=true"},
 	{metav1.ListOptions{SendInitialEvents: new(true), ResourceVersionMatch: "NotOlderThan"},
 		"resourceVersionMatch=NotOlderThan&sendInitialEvents=true"},
+	{metav1.ListOptions{SendInitialEvents: new(false)}, "sendInitialEvents=false"},
 	{metav1.ListOptions{}, ""},
 }
 
@@ -42,20 +46,32 @@ func TestTask5_All_options_are_sent(t *testing.T) {
 	const (
 		filtered = "Each list and watch is a new request, with all options of the caller, changed by modify."
 		selected = "It replaces the field selector of the caller's options, and leaves the other options as they are."
+		changed  = "Each list and watch is a new request, with all options of the caller, changed by modify. modify " +
+			"may set and clear any of them."
 	)
 	guard.Test(t, filtered, func(t *guard.T) {
 		api := fakeapi.Start(t)
 		c := client(t, api)
+		var changes metav1.ListOptions
+		modify := func(options *metav1.ListOptions) {
+			changes.Watch = options.Watch
+			*options = changes
+		}
 		for rule, lw := range guard.InOrder(map[string]*watchstream.ListWatch{
+			changed:  watchstream.NewFilteredListWatchFromClient(c, "deployments", "", modify),
 			filtered: watchstream.NewFilteredListWatchFromClient(c, "deployments", "", func(*metav1.ListOptions) {}),
 			selected: watchstream.NewListWatchFromClient(c, "deployments", "", fields.Everything()),
 		}) {
 			t.Rule("%s", rule)
 			for _, test := range allOptions {
 				t.Did("ListWithContext, WatchWithContext with %q", test.query)
+				options := test.options
+				if rule == changed {
+					changes, options = test.options, metav1.ListOptions{LabelSelector: "app=db", Limit: 7}
+				}
 				before := len(api.Requests(""))
-				lw.ListWithContext(t.Context(), test.options) // the server refuses some; only the request matters
-				if w, err := lw.WatchWithContext(t.Context(), test.options); err == nil {
+				lw.ListWithContext(t.Context(), options) // the server refuses some; only the request matters
+				if w, err := lw.WatchWithContext(t.Context(), options); err == nil {
 					w.Stop()
 				}
 				sent := api.Requests("")[before:]
