@@ -4,6 +4,7 @@ package runner
 
 import (
 	"cmp"
+	"go/token"
 	"maps"
 	"os"
 	"path/filepath"
@@ -18,7 +19,8 @@ import (
 
 // Places returns the line of the learner's code and the line of the test that a failure is about, relative to the
 // workshop at root. Each is the zero Position if it is unknown. An assertion does not tell which code is wrong; then it
-// is the function of the failure's task that the test called last, or else the last one of an earlier task.
+// is the exported function of the failure's task that the test called last, or else the last one of an earlier task. A test
+// calls no other functions of a chapter: run is a helper of the test.
 func Places(root string, c course.Chapter, f failure.Failure) (yours, test failure.Position) {
 	f = FromRoot(root, c, f)
 	switch {
@@ -50,6 +52,9 @@ func lastCall(root string, c course.Chapter, f failure.Failure) (last failure.Po
 			break
 		}
 		for _, call := range slices.Backward(callPattern.FindAllStringSubmatch(line, -1)) {
+			if !token.IsExported(call[1]) {
+				continue
+			}
 			for _, h := range asked[call[1]] {
 				at := cmp.Or(declared[h.Symbol], declared["."+call[1]])
 				if h.Task == f.Task && at.Line > 0 {

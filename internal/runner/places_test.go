@@ -25,6 +25,12 @@ func TestTask2_Other(t *T) {
 	b.Close()
 	check(b)
 }
+
+func TestTask1_Helper(t *T) {
+	b.Put()
+	b.run()
+	check(b)
+}
 `
 
 const placedCode = `package box
@@ -35,6 +41,7 @@ func (Box) Len() {}
 func (b *Box[T]) Empty() {}
 func (other) Empty() {}
 func (Crate) Close() {}
+func (Box) run() {}
 `
 
 const placedSolution = `package box
@@ -53,6 +60,9 @@ func (b *Box) Empty() { b.n = 0 }
 //
 //workshop:task 3
 func (b *Box) Close() {}
+
+//workshop:task 1
+func (b *Box) run() {}
 `
 
 func TestPlaces_of_an_assertion_are_the_last_call_of_its_task_and_the_test(t *testing.T) {
@@ -71,6 +81,7 @@ func TestPlaces_of_an_assertion_are_the_last_call_of_its_task_and_the_test(t *te
 		{14, 2, 0}, // nor for New
 		{15, 1, 0},
 		{15, 3, 8}, // the learner's type has another name
+		{20, 1, 4}, // run is a helper of the test
 		{99, 1, 0},
 	} {
 		f := failure.Failure{Kind: failure.Assertion, At: position("box_test.go", c.test), Task: c.task}
