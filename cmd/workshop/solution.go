@@ -43,7 +43,7 @@ not green, the command asks first, except for the answers.`,
 				}
 			}
 			if showDiff {
-				return a.diffToSolution(c)
+				return a.diffToSolution(c, 0)
 			}
 			return a.takeaway(c, a.proseWidth())
 		})
@@ -146,13 +146,14 @@ var lineStart = regexp.MustCompile(`(?m)^.`)
 // listItem is how an item of a list begins.
 var listItem = regexp.MustCompile(`^(-|\d+\.) `)
 
-// diffToSolution compares the learner's files with the solution's, file by file.
-func (a *app) diffToSolution(c progress.Chapter) (out []string, err error) {
+// diffToSolution compares the learner's files with the solution's, file by file, first those of the task. Task 0 has no
+// files.
+func (a *app) diffToSolution(c progress.Chapter, task int) (out []string, err error) {
 	solution, err := overlay.ReadDir(c.Dir, "solution", filepath.Join(a.root, c.Solution()))
 	if err != nil {
 		return nil, err
 	}
-	for _, f := range solution.Files {
+	for _, f := range firstOfTask(solution.Files, task) {
 		yours, err := course.ReadFile(filepath.Join(a.root, c.Dir, f.Name))
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
 			return nil, fmt.Errorf("read your code: %w", err)
@@ -164,4 +165,18 @@ func (a *app) diffToSolution(c progress.Chapter) (out []string, err error) {
 		out = []string{"Your code and the solution are the same."}
 	}
 	return out, nil
+}
+
+// firstOfTask returns the files with those first that have functions of the task.
+func firstOfTask(files []overlay.File, task int) []overlay.File {
+	var of, others []overlay.File
+	mark := regexp.MustCompile(fmt.Sprintf(`(?m)^//workshop:task %d\b`, task))
+	for _, f := range files {
+		if mark.Match(f.Content) {
+			of = append(of, f)
+		} else {
+			others = append(others, f)
+		}
+	}
+	return append(of, others...)
 }

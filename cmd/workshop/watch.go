@@ -217,7 +217,7 @@ func (v view) Page(p tui.Page, c progress.Chapter, t progress.TaskState, width i
 		now.progress, now.chapters = v.now()
 		return now.list("", width), nil
 	case tui.PageDiff:
-		lines, err = v.diffToSolution(c)
+		lines, err = v.diffToSolution(c, t.Number)
 		for i, line := range lines {
 			lines[i] = strings.ReplaceAll(line, "\t", "    ")
 		}
