@@ -109,6 +109,7 @@ func TestTask7_Stop_finishes_what_it_began(t *testing.T) {
 			m.deployments.Add(web(called(fmt.Sprint("web-", i))))
 		}
 		synctest.Wait()
+		t.Did("five Deployments are created; each write takes three seconds; there are two workers")
 		m.stopIn(9*time.Second, finishes)
 		t.Rule("Run cancels no request before DrainTimeout.")
 		require.Len(t, m.events.list(), 5, "Events")
@@ -225,7 +226,8 @@ func TestTask7_Stop_is_bounded(t *testing.T) {
 				m.deployments.Add(web(called(fmt.Sprint("web-", i))))
 			}
 			synctest.Wait()
-			m.stopIn(drainTimeout+time.Second, noWorker)
+			t.Did("the server does not answer: two workers wait, and three keys are queued")
+			m.stopIn(drainTimeout+time.Second, rule+": the queued keys are dropped.")
 			require.Len(t, m.server.callLog(), 2, "writes to the server")
 		})
 	})
