@@ -13,6 +13,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
@@ -48,8 +49,8 @@ func (s *step) run(t *guard.T, rule string) error {
 	}
 	if s.deployment != nil {
 		add(deployments, s.deployment)
-		t.Did("in the cache: a Deployment with %d replicas, annotations %v",
-			*s.deployment.Spec.Replicas, s.deployment.Annotations)
+		t.Did("in the cache: a Deployment with %d replicas, annotations %v%s",
+			*s.deployment.Spec.Replicas, s.deployment.Annotations, going(s.deployment))
 	}
 	cached := s.more
 	if s.budget != nil {
@@ -57,8 +58,8 @@ func (s *step) run(t *guard.T, rule string) error {
 	}
 	for _, b := range cached {
 		add(budgets, b)
-		t.Did("in the cache: a budget %s with minAvailable %v, labels %v, %s",
-			b.Name, b.Spec.MinAvailable, b.Labels, owners(b))
+		t.Did("in the cache: a budget %s with minAvailable %v, labels %v, %s%s",
+			b.Name, b.Spec.MinAvailable, b.Labels, owners(b), going(b))
 	}
 	if s.server == nil {
 		s.server = newBudgetServer(cached...)
@@ -134,6 +135,14 @@ func inWords(t *guard.T, obj any) string {
 	text, err := yaml.Marshal(obj)
 	require.NoError(t, err, "the error of yaml.Marshal")
 	return string(text)
+}
+
+// going says, for the steps of a failing test, that an object is being deleted.
+func going(object metav1.Object) string {
+	if object.GetDeletionTimestamp() == nil {
+		return ""
+	}
+	return ", being deleted"
 }
 
 // owners names a budget's owners, for the steps of a failing test.

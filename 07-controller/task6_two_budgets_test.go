@@ -1,12 +1,14 @@
 package controller_test
 
-// Task 6: foreign budgets that select the Deployment's Pods under another name. The API server refuses to
-// evict a Pod that two budgets select, so a second one would stop every drain.
+// Task 6: foreign budgets that select the Deployment's Pods under another name. The API server refuses to evict a Pod
+// that two budgets select, so a second one would stop every drain. The last test is about the words of all Events.
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
@@ -108,4 +110,50 @@ func TestTask6_Two_budgets_in_the_way_are_one_Event(t *testing.T) {
 			}
 		})
 	})
+}
+
+func TestTask6_Events_say_what_was_done(t *testing.T) {
+	const rule = "The Event says why the budget was removed. Other Events say what the controller did."
+	inTheWay := func(whose string) string {
+		return "PodDisruptionBudget web is not this Deployment's (" + whose + ") and is left as it is; " +
+			`delete or rename it, or set the annotation client-go-workshop/pdb to "disabled"`
+	}
+	covered := handmade("by-hand", map[string]string{"app": "web"})
+	for name, test := range guard.InOrder(map[string]struct {
+		deployment *appsv1.Deployment
+		budget     *policyv1.PodDisruptionBudget
+		other      *policyv1.PodDisruptionBudget
+		want       string // … stands for the learner's words
+	}{
+		"created": {web(), nil, nil, "Created PodDisruptionBudget web with minAvailable 2"},
+		"repaired": {web(replicas(4)), webBudget(noLabel), nil, "Repaired PodDisruptionBudget web: " +
+			"set minAvailable to 3, label app.kubernetes.io/managed-by to pdb-controller"},
+		"shrunk": {web(replicas(1)), webBudget(), nil, "Removed PodDisruptionBudget web: spec.replicas is 1"},
+		"opted": {web(annotated("disabled")), webBudget(), nil,
+			`Removed PodDisruptionBudget web: the annotation client-go-workshop/pdb is "disabled"`},
+		"gone":      {nil, webBudget(), nil, "Removed PodDisruptionBudget web: …Deployment"},
+		"not alone": {web(), webBudget(), covered, "Removed PodDisruptionBudget web: …by-hand"},
+		"foreign": {web(), webBudget(ownedByOther("StatefulSet", "db", "db-uid")), nil,
+			inTheWay("StatefulSet db controls it")},
+		"by hand": {web(), webBudget(noOwner, noLabel), nil, inTheWay("nothing controls it")},
+		"another name": {web(), nil, covered, "PodDisruptionBudget by-hand selects this Deployment's Pods (nothing " +
+			"controls it), and a Pod with two budgets cannot be evicted, so this Deployment gets none; delete it or narrow " +
+			`its selector, or set the annotation client-go-workshop/pdb to "disabled"`},
+	}) {
+		t.Run(name, func(t *testing.T) {
+			guard.Test(t, rule, func(t *guard.T) {
+				s := step{deployment: test.deployment, budget: test.budget}
+				if test.other != nil {
+					s.more = append(s.more, test.other)
+				}
+				require.NoError(t, s.run(t, rule), "the error of Reconcile")
+				if begin, names, free := strings.Cut(test.want, "…"); free && len(s.events.messages) == 1 {
+					why := strings.TrimPrefix(s.events.messages[0], begin)
+					require.Contains(t, why, names, "the reason in the Event")
+					test.want = begin + why
+				}
+				require.Equal(t, []string{test.want}, s.events.messages, "the messages of the Events")
+			})
+		})
+	}
 }
