@@ -126,6 +126,9 @@ func (w *world) start() {
 	w.stop = cancel
 	w.t.Cleanup(func() {
 		w.t.Rule("RunWithContext returns when its context ends, and when it returns, nothing is left running.")
+		if ctx.Err() == nil {
+			w.t.Did("the context ends")
+		}
 		cancel()
 	})
 	w.t.Did("RunWithContext")

@@ -57,12 +57,12 @@ func TestTask1_Error_concerns_one_object(t *testing.T) {
 				store := &failingIndexer{method: method}
 				w.informer = newInformer(store.under(below), w.source())
 				w.run()
-				t.Did("%s of the indexer fails for one object, each time", method)
 				for range 20 {
 					w.create("bad")
 					w.change("bad")
 					w.remove("bad")
 				}
+				t.Did("all of this 20 times: each time, %s of the indexer fails for bad", method)
 				w.create("b")
 				w.change("a")
 				require.Subset(t, w.stored(), []string{"a@64", "b@63"}, "the store, of the other objects")
@@ -167,6 +167,7 @@ func TestTask1_Panic_concerns_one_object(t *testing.T) {
 			return nil, nil
 		}}
 		w := newWorldWith(t, cache.SharedIndexInformerOptions{Indexers: indexers}, "a").run()
+		t.Did("an index function panics at bad")
 		for range 3 {
 			before := w.stored()
 			w.create("bad")

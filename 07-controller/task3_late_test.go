@@ -23,6 +23,7 @@ func TestTask3_Late_handler_receives_the_store(t *testing.T) {
 		w := newWorld(t, "a", "b").run()
 		w.remove("b")
 		w.create("c")
+		t.Did("prod/a is created")
 		w.Create(in("prod", deployment("a")))
 		synctest.Wait()
 		h := w.handle()

@@ -59,6 +59,8 @@ func TestTask4_Resync_reaches_those_that_are_due(t *testing.T) {
 		for minute := 1; minute <= 9; minute++ {
 			w.pass(time.Minute)
 			require.Len(t, often.calls(), 1, "calls in minute %d, with a resync every minute", minute)
+			t.Rule("Each handler has its own resync period, and a resync reaches the handlers that are due. Two resyncs of a " +
+				"handler are at least its period apart.")
 			require.Len(t, seldom.calls(), map[bool]int{true: 1}[minute%3 == 0],
 				"calls in minute %d, with a period of two and a half minutes", minute)
 			require.Empty(t, never.calls(), "calls in minute %d, without resyncs", minute)

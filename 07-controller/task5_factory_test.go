@@ -27,7 +27,7 @@ import (
 )
 
 func TestTask5_Transform_sees_everything_first(t *testing.T) {
-	guard.Test(t, "Handlers and the store receive the objects that it returns, from lists, additions and "+
+	guard.Test(t, "Handlers and the store receive the objects that the transform returns, from lists, additions and "+
 		"updates.", func(t *guard.T) {
 		w := every(t, time.Hour, "a")
 		again := 0
@@ -60,13 +60,13 @@ func TestTask5_Transform_sees_everything_first(t *testing.T) {
 		t.Did("a handler comes late")
 		w.handle()
 		settle()
-		t.Rule("Every object passes through before it is stored: resyncs and late handlers change nothing for readers.")
+		t.Rule("Every object passes through the transform before it is stored, and only then: not in resyncs, nor for late handlers.")
 		require.Zero(t, again, "objects of the store that pass through the transform again")
 	})
 }
 
 func TestTask5_Object_that_the_transform_refuses(t *testing.T) {
-	guard.Test(t, "Handlers and the store receive the objects that it returns, and no object for which it returns an "+
+	guard.Test(t, "Handlers and the store receive the objects that the transform returns, and none for which it returns an "+
 		"error.", func(t *guard.T) {
 		w := newWorld(t, "a")
 		refused := 0
