@@ -195,31 +195,19 @@ func (l lateSynced) HasSyncedChecker() cache.DoneChecker { return l }
 func (l lateSynced) Name() string                        { return "the queue" }
 func (l lateSynced) Done() <-chan struct{}               { return l.door }
 
-// slowFirst is a queue that holds its first item, which it has taken out. Changes join the items behind it.
+// slowFirst is a queue that gives nothing out until the test opens the gate. Changes join the items of the first list.
 type slowFirst struct {
 	cache.Queue
-	door  gate.Gate
-	later bool
+	door gate.Gate
 }
 
-func (s *slowFirst) under(below layers.Layers) layers.Layers {
-	return overQueue(below, func(made cache.Queue) cache.Queue { s.Queue = made; return s })
+func (s slowFirst) under(below layers.Layers) layers.Layers {
+	return overQueue(below, func(made cache.Queue) cache.Queue { return slowFirst{made, s.door} })
 }
 
-func (s *slowFirst) Pop(process cache.PopProcessFunc) (item any, err error) {
-	if s.later {
-		return s.Queue.Pop(process)
-	}
-	s.later = true
-	initial := false
-	if _, err := s.Queue.Pop(func(obj any, inInitialList bool) error {
-		item, initial = obj, inInitialList
-		return nil
-	}); err != nil {
-		return nil, err
-	}
+func (s slowFirst) Pop(process cache.PopProcessFunc) (any, error) {
 	s.door.Wait()
-	return item, process(item, initial)
+	return s.Queue.Pop(process)
 }
 
 // slowAnswer is a queue that answers HasSynced when the test opens the gate.

@@ -120,7 +120,7 @@ func (s *sharedIndexInformer) AddIndexers(indexers cache.Indexers) error {
 }
 
 // SetTransform sets the function that every object passes through before it is stored. Handlers and the store receive
-// the objects that it returns. A second SetTransform replaces the first.
+// the objects that the transform returns. A second SetTransform replaces the first.
 //
 // It returns an error after the start.
 func (s *sharedIndexInformer) SetTransform(transform cache.TransformFunc) error {

@@ -230,7 +230,7 @@ func TestTask1_Ends_before_it_began(t *testing.T) {
 }
 
 func TestTask1_Runs_once(t *testing.T) {
-	guard.Test(t, "A second RunWithContext returns and changes nothing: otherwise two watches would fill one "+
+	guard.Apart(t, "A second RunWithContext returns and changes nothing: otherwise two watches would fill one "+
 		"store (#104853).", func(t *guard.T) {
 		w, slow, mixed := newWorld(t, "a"), &pausingIndexer{t: t}, below
 		returned := make(chan struct{}, 2)

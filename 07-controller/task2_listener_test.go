@@ -325,8 +325,10 @@ func TestTask2_Stop_waits_for_a_handler_and_drops_the_rest(t *testing.T) {
 		before := time.Now()
 		t.Did("the handler needs a minute for each call, and is in its call for b")
 		w.end()
-		t.Rule("A stopped listener drops the remaining notifications: RunWithContext waits for the running call only.")
+		t.Rule("When RunWithContext returns, nothing is left running, and no handler is called again: it waits for the " +
+			"running call, and drops the remaining notifications.")
 		require.Equal(t, time.Minute, time.Since(before), "time that RunWithContext waits for the handler")
+		t.Rule("A stopped listener drops the remaining notifications.")
 		require.Equal(t, []string{"add a@2", "add b@3"}, h.calls(), "the handler's calls before the end")
 		time.Sleep(time.Hour)
 		t.Rule("When RunWithContext returns, nothing is left running, and no handler is called again.")

@@ -140,7 +140,7 @@ func TestTask2_Failure_concerns_no_earlier_change(t *testing.T) {
 					"the store has the earlier ones.", func(t *guard.T) {
 					defer replace(&utilruntime.ReallyCrash, false)()
 					defer replace(&utilruntime.PanicHandlers, nil)() // they would print the stack
-					store, queue := &failingIndexer{method: method, panics: panics}, &slowFirst{door: gate.New(t)}
+					store, queue := &failingIndexer{method: method, panics: panics}, slowFirst{door: gate.New(t)}
 					w := newWorld(t, "a")
 					w.informer = newInformer(queue.under(store.under(below)), w.source())
 					h := w.handle()

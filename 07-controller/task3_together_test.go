@@ -41,6 +41,23 @@ func TestTask3_Informer_syncs_while_a_handler_joins(t *testing.T) {
 	})
 }
 
+func TestTask3_Empty_list_ends_while_a_handler_joins(t *testing.T) {
+	guard.Apart(t, "With an empty first list every registration has synced, of early and of late handlers: once, even if "+
+		"the informer syncs while the handler joins.", func(t *guard.T) {
+		w, listed := newWorld(t), gate.New(t)
+		store := &pausingIndexer{t: t}
+		w.informer = newInformer(lateSynced{door: listed}.under(store.under(below)), w.source())
+		w.run()
+		t.Did("the first list, which is empty, is through while AddEventHandler looks into the store")
+		store.list = listed.Open
+		registration := w.register(&handler{})
+		settle()
+		w.create("b") // as above
+		settle()
+		require.True(t, registration.HasSynced(), "the late registration has synced")
+	})
+}
+
 func TestTask3_Change_comes_while_a_handler_joins(t *testing.T) {
 	for title, change := range guard.InOrder(map[string]func(*fcache.FakeControllerSource){
 		"an addition": func(source *fcache.FakeControllerSource) { source.Add(deployment("b")) },
@@ -119,29 +136,33 @@ func TestTask3_Change_before_the_informer_has_synced(t *testing.T) {
 }
 
 func TestTask3_Changes_of_objects_that_wait_for_the_store(t *testing.T) {
-	for title, row := range guard.InOrder(map[string]struct {
-		names  []string
-		update func(door gate.Gate)
-	}{
-		"the call for a change does not return": {[]string{"a", "b"}, func(door gate.Gate) { door.Wait() }},
-		"the call for a change panics":          {[]string{"a", "b", "c"}, func(gate.Gate) { panic("a bug in a handler") }},
+	for title, update := range guard.InOrder(map[string]func(last bool, door gate.Gate){
+		"the call for the last change does not return": func(last bool, door gate.Gate) {
+			if last {
+				door.Wait()
+			}
+		},
+		"each call for a change panics": func(bool, gate.Gate) { panic("a bug in a handler") },
 	}) {
 		t.Run(title, func(t *testing.T) {
 			guard.Apart(t, "HasSynced of a registration is about its handler: it is true when every call for the first list "+
 				"has returned. Other calls do not count.", func(t *guard.T) {
 				defer replace(&utilruntime.ReallyCrash, false)()
 				defer replace(&utilruntime.PanicHandlers, nil)() // they would print the stack
-				w, queue, door := newWorld(t, row.names...), &slowFirst{door: gate.New(t)}, gate.New(t)
+				names := []string{"a", "b", "c"}
+				w, queue, door := newWorld(t, names...), slowFirst{door: gate.New(t)}, gate.New(t)
 				w.informer = newInformer(queue.under(below), w.source())
+				changes := 0
 				registration := w.register(&handler{before: func(note string) {
 					if strings.HasPrefix(note, "update") {
-						row.update(door)
+						changes++
+						update(changes == len(names), door)
 					}
 				}})
 				w.run()
-				t.Did("the queue waits with the first object of the list")
-				w.change(row.names...)
-				t.Did("the queue goes on, with an addition and a change in one for each of the others; %s", title)
+				t.Did("the queue waits with the first list")
+				w.change(names...)
+				t.Did("the queue goes on, with an addition and a change of each object in one; %s", title)
 				queue.door.Open()
 				w.pass(time.Minute)
 				require.True(t, registration.HasSynced(), "the registration has synced")
@@ -198,6 +219,7 @@ func TestTask3_Panic_is_no_delivery(t *testing.T) {
 				panic("a bug in a handler")
 			}
 		}})
+		t.Did("the handler panics at a")
 		w.run()
 		w.pass(time.Minute)
 		require.False(t, registration.HasSynced(), "the registration has synced after a panic")

@@ -132,7 +132,7 @@ func (s *sharedIndexInformer) AddIndexers(indexers cache.Indexers) error {
 var errStarted = errors.New("the informer has started already")
 
 // SetTransform sets the function that every object passes through before it is stored. Handlers and the store receive
-// the objects that it returns. A second SetTransform replaces the first.
+// the objects that the transform returns. A second SetTransform replaces the first.
 //
 // It returns an error after the start.
 //

@@ -122,7 +122,8 @@ func (s *sharedIndexInformer) AddIndexers(indexers cache.Indexers) error {
 var errStarted = errors.New("the informer has started already")
 
 // SetTransform sets the function that every object passes through before it is stored. Handlers and the store receive
-// the objects that it returns. SetTransform returns an error after the start. A second SetTransform replaces the first.
+// the objects that the transform returns. SetTransform returns an error after the start. A second SetTransform replaces
+// the first.
 func (s *sharedIndexInformer) SetTransform(transform cache.TransformFunc) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
