@@ -19,8 +19,8 @@ import (
 
 // Places returns the line of the learner's code and the line of the test that a failure is about, relative to the
 // workshop at root. Each is the zero Position if it is unknown. An assertion does not tell which code is wrong; then it
-// is the exported function of the failure's task that the test called last, or else the last one of an earlier task. Tests
-// call no other functions of a chapter: run is a helper of the test.
+// is the exported function of the failure's task that the test called last, or else the last one of an earlier task.
+// Tests call no other functions of a chapter: run is a helper of the test.
 func Places(root string, c course.Chapter, f failure.Failure) (yours, test failure.Position) {
 	f = FromRoot(root, c, f)
 	switch {
