@@ -64,7 +64,7 @@ type onlyObject struct{ metav1.Object }
 // withoutMetadata returns objects that meta.Accessor does not accept.
 func withoutMetadata() []any {
 	tombstone := cache.DeletedFinalStateUnknown{Key: "default/web", Obj: deploy("default/web")}
-	return []any{"web", nil, tombstone, &tombstone, cache.NewObjectName("default", "web")}
+	return []any{"web", nil, tombstone, &tombstone, cache.NewObjectName("default", "web"), &appsv1.DeploymentList{}}
 }
 
 func newThreadSafe(indexers cache.Indexers) cache.ThreadSafeStore {
@@ -193,6 +193,8 @@ func describe(objs ...any) string {
 			all = append(all, "tombstone of "+o.Key)
 		case *cache.DeletedFinalStateUnknown:
 			all = append(all, "pointer to a tombstone of "+o.Key)
+		case *appsv1.DeploymentList:
+			all = append(all, "a DeploymentList")
 		default:
 			all = append(all, fmt.Sprintf("%T(%v)", obj, obj))
 		}

@@ -102,16 +102,26 @@ func TestTask1_Get_finds_what_Add_stored(t *testing.T) {
 		require.True(t, exists, "GetByKey finds default/web")
 		require.Same(t, web, got, "the object that GetByKey returns")
 
-		t.Rule("For a key that is not stored, exists is false and err is nil.")
+		t.Rule("For a key that is not stored, exists is false and err is nil, and no object is returned.")
 		for name, get := range guard.InOrder(map[string]func() (any, bool, error){
 			"Get":      func() (any, bool, error) { return s.Get(deploy("default/db")) },
 			"GetByKey": func() (any, bool, error) { return s.GetByKey("default/db") },
 		}) {
 			t.Did("%s default/db, which was never added", name)
-			_, exists, err = get()
+			got, exists, err = get()
 			require.NoError(t, err, "the error of "+name+" for an unknown key")
 			require.False(t, exists, name+" finds default/db, which was never added")
+			require.Nil(t, got, "the object that "+name+" returns for an unknown key")
 		}
+		t.Rule("Get returns the stored object that has the same key as obj, and reports that the key is stored, even if " +
+			"its object is nil.")
+		t.Did("Add, Get and GetByKey of a nil, with a key function that makes the key <nil> for it")
+		plain := indexer.NewStore(func(obj any) (string, error) { return fmt.Sprint(obj), nil })
+		require.NoError(t, plain.Add(nil), "the error of Add")
+		_, exists, _ = plain.Get(nil)
+		require.True(t, exists, "Get finds the nil")
+		_, exists, _ = plain.GetByKey("<nil>")
+		require.True(t, exists, "GetByKey finds the nil")
 	})
 }
 
@@ -177,6 +187,7 @@ func TestTask1_Store_uses_its_key_function(t *testing.T) {
 		t.Did("Add, Get and Delete an object with the UID \"\"")
 		require.NoError(t, s.Add(deploy("default/new")), "the error of Add")
 		require.Equal(t, []string{"", "uid-2"}, sorted(s.ListKeys()), "ListKeys, sorted")
+		require.Len(t, s.List(), 2, "List")
 		_, exists, err = s.Get(deploy("default/new"))
 		require.NoError(t, err, "the error of Get")
 		require.True(t, exists, "Get finds the object with the key \"\"")
@@ -320,7 +331,7 @@ func TestTask1_Version_follows_every_write(t *testing.T) {
 
 		t.Rule("The store's version becomes that of the last write, higher, lower or empty: for the " +
 			"store a version is an opaque string.")
-		for _, version := range []string{"6", "0", "007", ""} {
+		for _, version := range []string{"6", "0", "007", " 8 ", ""} {
 			require.NoError(t, s.Update(deploy("default/db", "@"+version)), "the error of Update")
 			requireVersion(version, fmt.Sprintf("Update @%s", version))
 		}
@@ -337,7 +348,7 @@ func TestTask1_Version_follows_every_write(t *testing.T) {
 		s.Bookmark("12")
 		requireVersion("12", "Bookmark 12")
 		t.Rule("A store does not compare versions: a server that was restored from a backup starts at an earlier one.")
-		for _, version := range []string{"3", "2", "0", "007", "3a", ""} {
+		for _, version := range []string{"3", "2", "0", "007", "3a", " 8 ", ""} {
 			t.Did("Bookmark %q", version)
 			s.Bookmark(version)
 			requireVersion(version, fmt.Sprintf("Bookmark %q", version))
@@ -353,14 +364,15 @@ func TestTask1_Version_stays_when_an_object_has_none(t *testing.T) {
 			t.Helper()
 			require.Equal(t, "5", s.LastStoreSyncResourceVersion(), "LastStoreSyncResourceVersion after "+after)
 		}
-		t.Did("Add default/db @3, default/web @4 and default/web @5, then Update plain, with a slice, twice")
+		t.Did("Add default/db @3, default/web @4 and default/web @5, then Update plain: a slice, twice, and a list @6")
 		s.Add("default/db", deploy("default/db", "@3"))
 		s.Add("default/web", deploy("default/web", "@4"))
 		s.Add("default/web", deploy("default/web", "@5"))
 		requireVersion5("Add of a key that is stored")
-		for range 2 {
-			s.Update("plain", []string{"an object without metadata, which cannot be compared"})
-			requireVersion5("the Update of a slice")
+		plain := []string{"an object without metadata, which cannot be compared"}
+		for _, obj := range []any{plain, plain, &appsv1.DeploymentList{ListMeta: metav1.ListMeta{ResourceVersion: "6"}}} {
+			s.Update("plain", obj)
+			requireVersion5(fmt.Sprintf("the Update of a %T", obj))
 		}
 		t.Rule("Get reports whether the key is stored, even if its object is nil.")
 		t.Did("Update nothing, with nil")

@@ -19,8 +19,8 @@ import (
 func TestTask2_ByIndex_finds_by_value(t *testing.T) {
 	guard.Test(t, "ByIndex returns the objects that have the indexed value.", func(t *guard.T) {
 		web := deploy("default/web", "nginx")
-		s := newStore(t, byImage(), web, deploy("default/db", "postgres"), deploy("shop/web", "nginx"))
-		s.requireRunning("nginx", "default/web", "shop/web")
+		s := newStore(t, byImage(), web, deploy("default/db", "postgres"), deploy("shop/web", "nginx"), deploy("", "nginx"))
+		s.requireRunning("nginx", "", "default/web", "shop/web")
 		s.requireRunning("postgres", "default/db")
 		t.Rule("For a value that no object has, ByIndex returns no objects and no error.")
 		s.requireRunning("redis")
@@ -166,11 +166,13 @@ func TestTask2_Unknown_index_is_an_error(t *testing.T) {
 	guard.Test(t, `An unknown index is an error: an empty answer would mean "no object has this value", and a `+
 		"controller would believe it.", func(t *guard.T) {
 		s := newStore(t, byImage(), deploy("default/web", "nginx"))
-		t.Did("ask the index \"imgae\"")
-		_, err := s.ByIndex("imgae", "nginx")
-		require.Error(t, err, `the error of ByIndex imgae=nginx`)
-		_, err = s.IndexKeys("imgae", "nginx")
-		require.Error(t, err, `the error of IndexKeys imgae=nginx`)
+		for _, unknown := range []string{"imgae", "", "Image"} {
+			t.Did("ask the index %q", unknown)
+			_, err := s.ByIndex(unknown, "nginx")
+			require.Error(t, err, "the error of ByIndex "+unknown+"=nginx")
+			_, err = s.IndexKeys(unknown, "nginx")
+			require.Error(t, err, "the error of IndexKeys "+unknown+"=nginx")
+		}
 		t.Rule("An unknown index has no values. ListIndexFuncValues cannot return an error.")
 		require.Empty(t, s.ListIndexFuncValues("imgae"), `values of the unknown index "imgae"`)
 

@@ -119,6 +119,7 @@ func TestTask3_No_value_at_all(t *testing.T) {
 		t.Rule("The empty string is a value like any other.")
 		s.Add(deploy("default/blank", ""))
 		s.requireRunning("", "default/blank")
+		s.requireLike(deploy("example/x", "nginx", ""), "default/blank")
 		s.requireValues("after Add of an object with the value \"\"", "")
 		t.Rule("No object shares a value with an example that has none.")
 		s.requireLike(deploy("example/none"))
@@ -179,6 +180,9 @@ func TestTask3_Index_returns_each_object_once(t *testing.T) {
 		slice := []string{"b", "b", "a"}
 		plain.Update("plain", slice)
 		found, _ := plain.Index("value", slice)
+		require.Len(t, found, 1, "objects of Index")
+		t.Did("Index, like a slice of 1000 other values and a")
+		found, _ = plain.Index("value", append(slices.Repeat([]string{"none"}, 1_000), "a"))
 		require.Len(t, found, 1, "objects of Index")
 		t.Rule("Objects are shared: the values that an index function returns may be a part of one, so the store only " +
 			"reads them.")

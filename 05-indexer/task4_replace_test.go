@@ -77,8 +77,13 @@ func TestTask4_Replace_sets_the_version(t *testing.T) {
 		s.Update(deploy("default/new", "@12"))
 		require.Equal(t, []string{"default/new"}, s.ListKeys(), "ListKeys after an empty list and Update")
 		t.Rule("Replace sets the store's version to that of the list, even to an empty one.")
-		require.NoError(t, s.Replace(list, ""), "the error of Replace without a version")
-		require.Equal(t, "", s.LastStoreSyncResourceVersion(), "LastStoreSyncResourceVersion after the 3rd Replace")
+		for _, version := range []string{" 8 ", ""} {
+			require.NoError(t, s.Replace(list, version), "the error of Replace")
+			require.Equal(t, version, s.LastStoreSyncResourceVersion(), "LastStoreSyncResourceVersion after Replace")
+		}
+		t.Rule("Replace makes the list the whole content of the store: an empty list empties it, whatever the versions.")
+		require.NoError(t, s.Replace(nil, ""), "the error of Replace with an empty list")
+		require.Empty(t, s.ListKeys(), "ListKeys after Replace with an empty list")
 	})
 }
 
@@ -247,10 +252,14 @@ func TestTask4_AddIndexers_finds_what_is_stored_already(t *testing.T) {
 		s.requireRunning("nginx", "default/new")
 		s.requireRunning("caddy")
 		t.Rule("AddIndexers adds indexes, which find the objects that are stored already: those of a list too.")
-		require.NoError(t, s.AddIndexers(cache.Indexers{"late": images}), "the error of AddIndexers after Replace")
-		for _, value := range []string{"nginx", "envoy"} {
-			require.Equal(t, "default/new", both(s.IndexKeys("late", value)), "keys under late="+value)
+		late := cache.Indexers{"late": images, "later": images}
+		require.NoError(t, s.AddIndexers(late), "the error of AddIndexers after Replace")
+		for _, at := range []string{"late nginx", "late envoy", "later nginx", "later envoy"} {
+			name, value, _ := strings.Cut(at, " ")
+			require.Equal(t, "default/new", both(s.IndexKeys(name, value)), "keys under "+name+"="+value)
 		}
+		t.Rule("LastStoreSyncResourceVersion returns the store's version, that of the last write, Replace or Bookmark.")
+		require.Equal(t, "9", s.LastStoreSyncResourceVersion(), "LastStoreSyncResourceVersion after AddIndexers")
 		t.Rule("If one of the names is taken, AddIndexers returns an error. No name is not a name that is taken.")
 		for _, none := range []cache.Indexers{nil, {}} {
 			require.NoError(t, s.AddIndexers(none), "the error of AddIndexers without an index")
@@ -302,13 +311,15 @@ func TestTask4_AddIndexers_refuses_a_name_that_is_taken(t *testing.T) {
 func TestTask4_GetIndexers_names_them_all(t *testing.T) {
 	guard.Test(t, "GetIndexers returns the index functions by the names of their indexes: those of the constructor "+
 		"and those that were added.", func(t *guard.T) {
-		s := newStore(t, byImage())
+		s := newStore(t, byImage(), deploy("default/web")) // is under no value of image
 		more := cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}
 		require.NoError(t, s.AddIndexers(more), "the error of AddIndexers")
 		t.Rule("Readers do not wait for each other: GetIndexers is a reader too.")
 		requireShared(t, lookups4[0])
 		t.Rule("GetIndexers returns the index functions by the names of their indexes: those of the constructor and " +
 			"those that were added.")
+		none := indexer.NewIndexer(cache.MetaNamespaceKeyFunc, nil)
+		require.Empty(t, sortedKeys(none.GetIndexers()), "names of the indexes of a store that has none")
 		t.Did("GetIndexers")
 		indexers := s.GetIndexers()
 		require.Equal(t, []string{"image", "namespace"}, sortedKeys(indexers), "names that GetIndexers returns")

@@ -115,6 +115,7 @@ func TestTask4_Nothing_has_no_values(t *testing.T) {
 			t.Rule("Under each value, an index names exactly the objects that have it now. A nil has no values.")
 			t.Did("Update default/web with nil")
 			s.Update("default/web", nil)
+			require.Equal(t, []string{"default/web", "more", "nothing"}, sorted(s.ListKeys()), "ListKeys, sorted")
 			require.Empty(t, s.ListIndexFuncValues("image"), "values of the index")
 			t.Did("Update default/web running caddy")
 			s.Update("default/web", deploy("default/web", "caddy"))
@@ -181,6 +182,7 @@ func TestTask4_Panic_of_the_index_function_itself_leaves_the_lock_free(t *testin
 			"Replace":     func(s cache.ThreadSafeStore) { s.Replace(map[string]any{"default/web": "an object"}, "1") },
 			"AddIndexers": func(s cache.ThreadSafeStore) { s.AddIndexers(panics) },
 		}) {
+			t.Rule("A call that panics releases the lock, even if the index function itself panics.")
 			t.Did("%s, with an index function that panics; then Update", name)
 			s := newThreadSafe(nil)
 			s.Update("default/web", "an object")
@@ -189,6 +191,11 @@ func TestTask4_Panic_of_the_index_function_itself_leaves_the_lock_free(t *testin
 			}
 			require.Panics(t, func() { call(s) }, name)
 			s.Update("nothing", nil) // hangs if the panic kept the lock
+			if name == "AddIndexers" {
+				t.Rule("If an index function fails for a stored object, AddIndexers adds none of the indexes, even if the " +
+					"function itself panics.")
+				require.Empty(t, sortedKeys(s.GetIndexers()), "names of the indexes after AddIndexers")
+			}
 		}
 
 		t.Rule("If an index function fails, Replace panics, however long the list is: the caller can recover.")

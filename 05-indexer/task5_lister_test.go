@@ -31,6 +31,8 @@ func TestTask5_Namespace_is_the_indexed_value(t *testing.T) {
 			"Index, to name the namespace."
 	)
 	guard.Test(t, namespace, func(t *guard.T) {
+		terminating := deploy("shop/web")
+		terminating.DeletionTimestamp = &metav1.Time{}
 		for _, c := range []struct {
 			rule   string
 			what   string
@@ -39,6 +41,7 @@ func TestTask5_Namespace_is_the_indexed_value(t *testing.T) {
 		}{
 			{namespace, "a Deployment in shop", deploy("shop/web"), "shop"},
 			{namespace, "a Node", &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1"}}, ""},
+			{namespace, "a Deployment that the server deletes", terminating, "shop"},
 			{bare, "a bare *metav1.ObjectMeta", &metav1.ObjectMeta{Namespace: "shop"}, "shop"},
 			{bare, "an object whose only method is GetObjectMeta", onlyAccessor{deploy("shop/web")}, "shop"},
 			{bare, "an object that has the methods of metav1.Object", onlyObject{deploy("shop/web")}, "shop"},
