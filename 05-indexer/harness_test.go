@@ -63,7 +63,7 @@ type onlyObject struct{ metav1.Object }
 
 // withoutMetadata returns objects that meta.Accessor does not accept.
 func withoutMetadata() []any {
-	tombstone := cache.DeletedFinalStateUnknown{Key: "default/web", Obj: deploy("default/web")}
+	tombstone := cache.DeletedFinalStateUnknown{Key: "default/web", Obj: deploy("default/web", "@3")}
 	return []any{"web", nil, tombstone, &tombstone, cache.NewObjectName("default", "web"), &appsv1.DeploymentList{}}
 }
 

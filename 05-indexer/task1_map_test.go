@@ -113,8 +113,7 @@ func TestTask1_Get_finds_what_Add_stored(t *testing.T) {
 			require.False(t, exists, name+" finds default/db, which was never added")
 			require.Nil(t, got, "the object that "+name+" returns for an unknown key")
 		}
-		t.Rule("Get returns the stored object that has the same key as obj, and reports that the key is stored, even if " +
-			"its object is nil.")
+		t.Rule("Get reports whether the key is stored, even if its object is nil, and so does GetByKey.")
 		t.Did("Add, Get and GetByKey of a nil, with a key function that makes the key <nil> for it")
 		plain := indexer.NewStore(func(obj any) (string, error) { return fmt.Sprint(obj), nil })
 		require.NoError(t, plain.Add(nil), "the error of Add")
@@ -391,10 +390,11 @@ func TestTask1_Version_stays_when_an_object_has_none(t *testing.T) {
 		s.Delete("default/db")
 		require.Equal(t, []string{"plain"}, s.ListKeys(), "ListKeys after the Delete")
 		requireVersion5("the Delete")
-		t.Rule("If obj is nil or a tombstone, the store keeps its version. The object in a tombstone may be old, " +
-			"and its version is not that of the deletion.")
-		t.Did("DeleteWithObject of a tombstone that holds an object @3")
-		s.DeleteWithObject("plain", cache.DeletedFinalStateUnknown{Key: "plain", Obj: deploy("default/web", "@3")})
-		requireVersion5("DeleteWithObject")
+		t.Rule("If obj is nil or a tombstone, the store keeps its version, as for every object without metadata.")
+		for _, obj := range append(withoutMetadata(), cache.ExplicitKey("plain")) {
+			t.Did("DeleteWithObject plain, with %s", describe(obj))
+			s.DeleteWithObject("plain", obj)
+			requireVersion5("DeleteWithObject")
+		}
 	})
 }

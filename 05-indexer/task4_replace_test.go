@@ -65,7 +65,7 @@ func TestTask4_Replace_rebuilds_every_index(t *testing.T) {
 func TestTask4_Replace_sets_the_version(t *testing.T) {
 	guard.Test(t, "Replace sets the store's version to that of the list. No object in the list is newer, and an "+
 		"empty list has a version, too.", func(t *guard.T) {
-		s := newStore(t, nil, deploy("default/web", "@5"))
+		s := newStore(t, byImage(), deploy("default/web", "@5"))
 		list := []any{deploy("default/web", "@7"), deploy("default/db", "@3")}
 		require.NoError(t, s.Replace(list, "9"), "the error of Replace")
 		require.Equal(t, "9", s.LastStoreSyncResourceVersion(), "LastStoreSyncResourceVersion after Replace")
@@ -74,7 +74,8 @@ func TestTask4_Replace_sets_the_version(t *testing.T) {
 		t.Rule("Replace makes the list the whole content of the store: an empty list empties it.")
 		require.Empty(t, s.ListKeys(), "ListKeys after Replace with an empty list")
 		t.Rule("Update stores obj under its key, after an empty list too.")
-		s.Update(deploy("default/new", "@12"))
+		s.Update(deploy("default/new", "nginx", "@12")) // panics if Replace took the table away
+		s.requireRunning("nginx", "default/new")
 		require.Equal(t, []string{"default/new"}, s.ListKeys(), "ListKeys after an empty list and Update")
 		t.Rule("Replace sets the store's version to that of the list, even to an empty one.")
 		for _, version := range []string{" 8 ", ""} {
