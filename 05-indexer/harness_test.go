@@ -115,13 +115,16 @@ func (s notedStore) AddIndexers(more cache.Indexers) error {
 	return s.Indexer.AddIndexers(more)
 }
 
-// requireRunning asserts that ByIndex finds the objects with these keys, and no others, under this image.
+// requireRunning asserts that ByIndex and IndexKeys find these keys, given in order, and no others, under this image.
 func (s notedStore) requireRunning(image string, keys ...string) {
 	s.t.Helper()
 	s.t.Did("ByIndex image=%s", image)
 	objs, err := s.Indexer.ByIndex("image", image)
 	require.NoError(s.t, err, "the error of ByIndex image="+image)
 	require.Equal(s.t, append([]string{}, keys...), keysOf(objs), "keys under image="+image)
+	found, err := s.Indexer.IndexKeys("image", image)
+	require.NoError(s.t, err, "the error of IndexKeys image="+image)
+	require.Equal(s.t, append([]string{}, keys...), append([]string{}, found...), "IndexKeys image="+image)
 }
 
 // requireValues asserts that some object runs each of these images, given in order, and none runs another.

@@ -71,6 +71,7 @@ func TestTask2_Lookups_read_the_table(t *testing.T) {
 				{"Update of a new key", nil, web, func() { s.Update("default/new", web) }},
 				{"Delete", caddy, nil, func() { s.Delete("default/web-7") }},
 				{"Delete of an unknown key", nil, nil, func() { s.Delete("default/gone") }},
+				{"DeleteWithObject of an unknown key", nil, nil, func() { s.DeleteWithObject("default/gone", web) }},
 			} {
 				t.Did("%s", c.name)
 				asked = nil

@@ -47,9 +47,11 @@ func TestTask4_Replace_rebuilds_every_index(t *testing.T) {
 		keys, err := s.IndexKeys("image", "postgres")
 		require.NoError(t, err, "the error of IndexKeys")
 		require.Equal(t, []string{"default/db"}, keys, "keys under image=postgres")
-		list := []any{deploy("default/web", "caddy"), deploy("shop/web", "nginx")}
+		list := []any{deploy("default/web", "caddy"), deploy("shop/web", "nginx"), deploy("", "nginx")}
 		require.NoError(t, s.Replace(list, "9"), "the error of Replace")
 		s.requireRunning("caddy", "default/web")
+		s.requireRunning("nginx", "", "shop/web")
+		require.NoError(t, s.Delete(deploy("")), "the error of Delete")
 		s.requireRunning("nginx", "shop/web")
 		t.Did("IndexKeys namespace=default")
 		keys, err = s.IndexKeys(cache.NamespaceIndex, "default")
@@ -227,14 +229,14 @@ func TestTask4_Replace_happens_at_once(t *testing.T) {
 func TestTask4_AddIndexers_finds_what_is_stored_already(t *testing.T) {
 	guard.Test(t, "AddIndexers adds indexes, which find the objects that are stored already: AddIndexers works "+
 		"at any time, since 0.30 even while the informer runs.", func(t *guard.T) {
-		s := newStore(t, nil, deploy("default/web", "nginx"), deploy("default/db", "postgres"))
+		s := newStore(t, nil, deploy("default/web", "nginx"), deploy("default/db", "postgres"), deploy("", "nginx"))
 		require.NoError(t, s.AddIndexers(byImage()), "the error of AddIndexers")
-		s.requireRunning("nginx", "default/web")
+		s.requireRunning("nginx", "", "default/web")
 		t.Rule("After AddIndexers, Update, Add and Delete change the new index like any other.")
 		s.Update(deploy("default/web", "caddy"))
 		s.Add(deploy("default/cdn", "caddy"))
 		s.requireRunning("caddy", "default/cdn", "default/web")
-		s.requireRunning("nginx")
+		s.requireRunning("nginx", "")
 		s.Delete(deploy("default/cdn", "caddy"))
 		s.requireRunning("caddy", "default/web")
 		t.Rule("The map of index functions belongs to the caller: if the caller changes it after AddIndexers, the " +
@@ -305,6 +307,8 @@ func TestTask4_AddIndexers_refuses_a_name_that_is_taken(t *testing.T) {
 			require.Equal(t, 0, asked, "calls of the index function of new by AddIndexers")
 			t.Rule(addsNone)
 			require.NoError(t, s.AddIndexers(cache.Indexers{"new": counted}), "the error of AddIndexers new")
+			t.Rule(refuses)
+			require.Error(t, s.AddIndexers(cache.Indexers{"new": counted}), "the error of the 2nd AddIndexers new")
 		}
 	})
 }

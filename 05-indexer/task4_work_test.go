@@ -112,7 +112,7 @@ func TestTask4_Nothing_has_no_values(t *testing.T) {
 			require.NoError(t, s.AddIndexers(cache.Indexers{"late": images}), "the error of AddIndexers")
 			require.Equal(t, []string{"nginx"}, s.ListIndexFuncValues("late"), "values of the new index")
 			require.Equal(t, []string{"default/web", "more", "nothing"}, sorted(s.ListKeys()), "ListKeys, sorted")
-			t.Rule("Under each value, an index names exactly the objects that have it now. A nil has no values.")
+			t.Rule("A nil object has no values: under each value, an index names exactly the objects that have it now.")
 			t.Did("Update default/web with nil")
 			s.Update("default/web", nil)
 			require.Equal(t, []string{"default/web", "more", "nothing"}, sorted(s.ListKeys()), "ListKeys, sorted")

@@ -48,7 +48,7 @@ func NewThreadSafeStore(indexers cache.Indexers, _ cache.Indices) cache.ThreadSa
 func (s *threadSafeMap) Add(key string, obj any) { s.Update(key, obj) }
 
 // Update stores obj under its key and replaces the object that has this key. Under each value, an index then names
-// exactly the objects that have it now.
+// exactly the objects that have it now. A nil object has no values.
 //
 // The store's version becomes that of the last write, higher, lower or empty. An object without metadata does not
 // change the store's version.
