@@ -276,7 +276,8 @@ func TestTask1_Bytes_that_are_not_an_object_are_an_error(t *testing.T) {
 			"middle of a stream. The error is not io.EOF, because the stream has not ended."
 	)
 	guard.Test(t, anError, func(t *guard.T) {
-		for _, text := range []string{`nonsense`, `<html>`, `]`, `}`, `,{}`, "\v{}", "\u00a0{}", "\x00{}", "\x1e{}", "\ufeff{}"} {
+		for _, text := range []string{`nonsense`, `<html>`, `]`, `}`, `,{}`, "\v{}", "\u00a0{}",
+			"\x00{}", "\x1e{}", "\ufeff{}"} {
 			t.Did("%s", text)
 			f := watchstream.NewFrameReader(pieces(`{"a":1}` + text))
 			got, err := frames(f, 1000)

@@ -60,7 +60,8 @@ func TestTask5_Transform_sees_everything_first(t *testing.T) {
 		t.Did("a handler comes late")
 		w.handle()
 		settle()
-		t.Rule("Every object passes through the transform before it is stored, and only then: not in resyncs, nor for late handlers.")
+		t.Rule("Every object passes through the transform before it is stored, and only then: not in resyncs, nor for " +
+			"late handlers.")
 		require.Zero(t, again, "objects of the store that pass through the transform again")
 	})
 }

@@ -76,7 +76,8 @@ func TestTask7_Event_leads_to_a_name(t *testing.T) {
 		"a budget of something else":                    {stranger, []string{"default/web"}, byOwner},
 		"a budget without an owner":                     {webBudget(noOwner, noLabel), []string{"default/web"}, byOwner},
 
-		"a user's budget for web's Pods": {handmade("by-hand", pods("web")), []string{"default/by-hand", "default/web"}, bySelector},
+		"a user's budget for web's Pods": {handmade("by-hand", pods("web")),
+			[]string{"default/by-hand", "default/web"}, bySelector},
 		"the tombstone of a user's budget": {tombstone("default/by-hand", handmade("by-hand", pods("api"))),
 			[]string{"default/by-hand", "default/api"}, bySelector},
 		"a user's budget for all Pods": {handmade("by-hand", nil),

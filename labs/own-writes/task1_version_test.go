@@ -53,7 +53,8 @@ func TestTask1_Any_number_of_digits(t *testing.T) {
 func TestTask1_What_is_not_a_version(t *testing.T) {
 	guard.Test(t, "A version that is not a positive decimal number without leading zeros is an error that names it. "+
 		"An aggregated API may have any text as its version.", func(t *guard.T) {
-		for _, bad := range []string{"", "0", "07", "-3", "+3", "x7", "7x", "7f", "1.5", "1e5", "1_000", " 7", "7\n", "7\n8", "٣"} {
+		for _, bad := range []string{"", "0", "07", "-3", "+3", "x7", "7x", "7f", "1.5", "1e5", "1_000", " 7",
+			"7\n", "7\n8", "٣"} {
 			for _, pair := range [][2]string{{bad, "8"}, {"8", bad}, {bad, bad}} {
 				t.Did("CompareResourceVersion(%q, %q)", pair[0], pair[1])
 				_, err := ownwrites.CompareResourceVersion(pair[0], pair[1])

@@ -106,8 +106,8 @@ func TestTask5_Requests_of_writes(t *testing.T) {
 			"POST": collection, "PUT": collection + "/web", "PATCH": collection + "/web/scale",
 		}) {
 			t.Rule(removed)
-			out := asked(t, view, method, path+"?dryRun=All&fieldManager=a", "Accept: "+protobuf+","+asMetadata, "Accept-Encoding: gzip",
-				"Connection: X-Note", "X-Note: 1", "Authorization: Bearer abc", "Impersonate-User: admin",
+			out := asked(t, view, method, path+"?dryRun=All&fieldManager=a", "Accept: "+protobuf+","+asMetadata,
+				"Accept-Encoding: gzip", "Connection: X-Note", "X-Note: 1", "Authorization: Bearer abc", "Impersonate-User: admin",
 				"X-Forwarded-For: 10.1.1.1")
 			for _, name := range []string{"Accept-Encoding", "X-Note", "Authorization", "Impersonate-User"} {
 				require.Equal(t, "", out.Header.Get(name), "the header %s", name)

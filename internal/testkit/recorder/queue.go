@@ -41,12 +41,15 @@ func Queue[T comparable](r *Recorder,
 	return &queue[T]{TypedRateLimitingInterface: below, rec: r, wait: -1}
 }
 
-// name returns a key as text. Keys are strings or have String, and fmt would cost more than the step.
+// name returns a key as text. Most keys are strings or have String, and fmt would cost more than the step.
 func name(key any) string {
-	text, ok := key.(string)
-	if stringer, has := key.(fmt.Stringer); has {
-		text = stringer.String()
-	} else if !ok {
+	var text string
+	switch key := key.(type) {
+	case string:
+		text = key
+	case fmt.Stringer:
+		text = key.String()
+	default:
 		text = fmt.Sprint(key)
 	}
 	return strings.TrimPrefix(text, "/")
