@@ -239,7 +239,7 @@ func fedWorld(t *guard.T, h cache.ResourceEventHandler, feed func(update func(ro
 func TestTask2_Notification_that_comes_before_the_wait(t *testing.T) {
 	guard.Test(t, "run calls the handler with each notification: one that comes just before run waits for more is not "+
 		"left until the next one comes.", func(t *guard.T) {
-		rounds := 30_000
+		rounds := 60_000
 		if guard.Brief || guard.RaceDetector {
 			rounds = 3_000
 		}
