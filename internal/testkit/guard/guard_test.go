@@ -61,7 +61,7 @@ func run(t *testing.T, args ...string) string {
 	t.Helper()
 	cmd := exec.Command(sample, args...)
 	cmd.Dir = sampleDir
-	cmd.Env = append([]string{"WORKSHOP_TEST_LIMIT=6s"}, os.Environ()...) // the last one counts
+	cmd.Env = append([]string{"WORKSHOP_TEST_LIMIT=21s"}, os.Environ()...) // the last one counts
 	out, err := cmd.CombinedOutput()
 	var exit *exec.ExitError
 	if err != nil && (!errors.As(err, &exit) || exit.ExitCode() != 1) {

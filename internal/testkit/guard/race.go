@@ -29,8 +29,7 @@ import (
 )
 
 const (
-	raceTimeout  = time.Minute
-	childLimit   = 40 * time.Second // the child gives up first, since only it can say what hangs
+	raceTimeout  = 5 * time.Minute // the child gives up first, since only it can say what hangs
 	childJournal = "WORKSHOP_RACE_JOURNAL"
 	childTest    = "WORKSHOP_RACE_TEST"
 	outputLines  = 60
@@ -43,8 +42,9 @@ const (
 // same instant, which is likely and no more than that. The failure gives the rule.
 //
 // f reports as under Test; what it says is passed on. A call that never returns, or a process that ends for any other
-// reason, fails as well. Race blocks until the child has ended, for a minute at most. It must be called on the test's
-// own goroutine. Each child runs the test from its beginning, so f must not depend on what another run of it did.
+// reason, fails as well. Race blocks until the child has ended, for five minutes at most. It must be called on the
+// test's own goroutine. Each child runs the test from its beginning, so f must not depend on what another run of it
+// did.
 func Race(t *testing.T, rule string, f func(t *T)) {
 	r := newRun(t, rule)
 	r.inProcess(r.runChildren, func() {

@@ -119,6 +119,13 @@ func (r *run) did(step string) {
 	r.child.note(func(now *record) { now.Steps, now.Earlier = slices.Clone(r.steps), r.skipped })
 }
 
+// stepsDone is how many steps the test has done.
+func (r *run) stepsDone() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.skipped + len(r.steps)
+}
+
 // fail notes a failure, at the line of the test that the calling goroutine is at, unless f has a line. The first one
 // alone carries the steps and what to read: the others happened in the same test. A failure that is noted already is
 // counted.

@@ -265,6 +265,41 @@ func TestPolling_takes_a_sleeping_machine_for_no_deadlock(t *testing.T) {
 		d, err := time.ParseDuration(step.later)
 		require.NoError(t, err)
 		now = now.Add(d)
-		require.Equal(t, step.over, w.look(r, step.dump, now) != nil, "after %v", w.clock)
+		require.Equal(t, step.over, w.look(r, step.dump, now, 0) != nil, "after %v", w.clock)
+	}
+}
+
+func TestLimit_of_a_running_test_is_of_processor_time(t *testing.T) {
+	running := parseDump(dump)
+	idle := parseDump(strings.ReplaceAll(dump, "[running, synctest", "[sleep, synctest"))
+	for _, c := range []struct {
+		name  string
+		dump  []goroutine
+		used  time.Duration // of the processors, in each second
+		steps bool          // the test does one in each second
+		over  time.Duration
+	}{
+		{"a loop", running, time.Second, false, realLimit / 3},
+		{"a loop with several goroutines", running, 2 * time.Second, false, realLimit / 6},
+		{"a long test", running, time.Second, true, realLimit},
+		{"a test on a busy machine", running, time.Second / 10, true, starved * realLimit},
+		{"a test that waits", idle, 0, false, realLimit},
+		{"a test that waits beside an abandoned loop", idle, time.Second, false, realLimit},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := over(t, "workshop/06-workqueue")
+			w := watchdog{}
+			now, used := w.latest, time.Duration(0)
+			for w.clock < 10*starved*realLimit {
+				now, used = now.Add(time.Second), used+c.used
+				if c.steps {
+					r.did("a step")
+				}
+				if w.look(r, c.dump, now, used) != nil {
+					break
+				}
+			}
+			require.Equal(t, c.over, w.clock)
+		})
 	}
 }

@@ -26,14 +26,16 @@ const (
 	looksAlike = 4               // and so many looks must show the same
 	longestGap = time.Second     // between two looks: the rest of a longer one, the machine was asleep
 	todoGrace  = time.Second     // for a test to end after a todo was reached
+	starved    = 4               // so many limits may pass for a test that runs and gets hardly any processor time
 )
 
 // simulatedLimit is how far the clock of a bubble may run: a month, when the longest scenario takes a week. A component
 // with a ticker of ten seconds gets there in a fifth of a second. At a moment so odd, no ticker is due.
 const simulatedLimit = 30*24*time.Hour + 123456789
 
-// realLimit is how long a test may run. The environment variable WORKSHOP_TEST_LIMIT ("2m") changes it, for very slow
-// machines.
+// realLimit is how long a test may wait in real time, and how much processor time it may take; a third of the latter if
+// it does no step meanwhile, as an endless loop does. Time in which other processes have the processors does not count
+// against a test that runs. The environment variable WORKSHOP_TEST_LIMIT ("2m") changes the limit.
 var realLimit, limitChosen = func() (time.Duration, bool) {
 	if d, err := time.ParseDuration(os.Getenv(env.TestLimit)); err == nil && d > 0 {
 		return d, true
@@ -52,15 +54,11 @@ const hungEnough = 3
 // hung counts the tests of this process that were stopped because they hung.
 var hung atomic.Int32
 
-func (r *run) limit() time.Duration {
-	limit := realLimit
-	if r.child != nil {
-		limit = min(limit, childLimit)
-	}
+func limit() time.Duration {
 	if hung.Load() > 0 && !limitChosen {
-		limit = min(limit, realLimit/3)
+		return realLimit / 3
 	}
-	return limit
+	return realLimit
 }
 
 // parent is the process that started this one.
@@ -92,7 +90,8 @@ func (r *run) watch(ended <-chan struct{}) {
 	defer look.Stop()
 	memory := time.NewTicker(memoryEvery)
 	defer memory.Stop()
-	w := watchdog{latest: time.Now()}
+	used := processorTime()
+	w := watchdog{latest: time.Now(), start: used, step: used}
 	for {
 		select {
 		case <-ended:
@@ -124,7 +123,7 @@ func (r *run) watch(ended <-chan struct{}) {
 			return
 		case <-look.C:
 			dump := recentGoroutines()
-			if report := w.look(r, dump, time.Now()); report != nil {
+			if report := w.look(r, dump, time.Now(), processorTime()); report != nil {
 				r.abandoned.Store(true)
 				if !r.settled() {
 					report()
@@ -154,13 +153,16 @@ type watchdog struct {
 	last   string        // what a deadlock looked like at the latest look, "" if there was none
 	alike  int           // looks in a row at which it looked so
 	since  time.Duration // the first of them
+	start  time.Duration // processor time when the test began,
+	step   time.Duration // and when it was first seen to have done
+	steps  int           // so many steps
 	place  failure.Place // where the test was when that was told
 	told   time.Duration // when it was
 }
 
 // look takes a look. A nil dump shows nothing. When it is clear that the test will never end, it returns what reports
 // that.
-func (w *watchdog) look(r *run, dump []goroutine, now time.Time) func() {
+func (w *watchdog) look(r *run, dump []goroutine, now time.Time, used time.Duration) func() {
 	w.clock += min(now.Sub(w.latest), longestGap)
 	w.latest = now
 	seen := r.deadlockOnLock(dump)
@@ -168,16 +170,32 @@ func (w *watchdog) look(r *run, dump []goroutine, now time.Time) func() {
 		w.last, w.alike, w.since = seen, 0, w.clock
 	}
 	w.alike++
+	if steps := r.stepsDone(); steps != w.steps {
+		w.steps, w.step = steps, used
+	}
 	switch {
 	case seen != "" && w.alike >= looksAlike && w.clock-w.since >= deadlocked:
 		return func() { r.lockNeverFree(dump) }
-	case w.clock >= r.limit():
-		if dump == nil {
-			dump = allGoroutines()
-		}
-		return func() { r.stillRunning(dump) }
+	case used-w.step >= realLimit/3 && r.runs(dump):
+		return func() { r.stillRunning(orAll(dump), fmt.Sprintf("%v of processor time", realLimit/3)) }
+	case used-w.start >= realLimit && r.runs(dump):
+		return func() { r.stillRunning(orAll(dump), fmt.Sprintf("%v of processor time", realLimit)) }
+	case w.clock >= limit() && !r.runs(dump), w.clock >= starved*limit():
+		return func() { r.stillRunning(orAll(dump), limit().String()) }
 	}
 	return nil
+}
+
+// runs says whether a goroutine of the test can go on. It can when there are too many for a dump.
+func (r *run) runs(dump []goroutine) bool {
+	return dump == nil || slices.ContainsFunc(r.members(dump), goroutine.isRunning)
+}
+
+func orAll(dump []goroutine) []goroutine {
+	if dump == nil {
+		return allGoroutines()
+	}
+	return dump
 }
 
 // deadlockOnLock describes the goroutines of the test if all of them wait and at least one waits for a lock; otherwise
@@ -234,7 +252,7 @@ func (g goroutine) waitsForOthers() bool { return slices.Contains(otherStates, g
 
 // stillRunning reports a test that goes on and on. Who runs need not be to blame: it may ask again and again for what
 // another one does, that waits with a lock locked.
-func (r *run) stillRunning(dump []goroutine) {
+func (r *run) stillRunning(dump []goroutine, limit string) {
 	blocked, others := r.blocked(dump)
 	if len(blocked) > 0 && slices.ContainsFunc(others, func(w waiter) bool { return w.waitsForOthers() }) {
 		r.lockNeverFree(dump)
@@ -249,12 +267,12 @@ func (r *run) stillRunning(dump []goroutine) {
 			Kind:    failure.Hang,
 			At:      r.lineOf(w),
 			Code:    r.where.codeLine(w.call),
-			Problem: fmt.Sprintf("%s is still running after %v", name, r.limit()),
+			Problem: fmt.Sprintf("%s is still running after %s", name, limit),
 			Wanted:  name + " returns",
 			Got:     r.is(w) + "; it keeps a core busy until this test run ends",
 			Why:     "A loop needs a way out, and it waits for its next turn instead of polling without a pause.",
 		})
 		return
 	}
-	r.neverReturned(dump, fmt.Sprintf("still so after %v", r.limit()))
+	r.neverReturned(dump, "still so after "+limit)
 }

@@ -48,11 +48,13 @@ func TestFine_Skip(t *testing.T) {
 	t.Error("nothing runs after a skip")
 }
 
-// A test may be slow as long as something moves, even while others wait for a lock.
+// A test may be slow as long as something moves, even while others wait for a lock, and it does its steps.
 func TestFine_Slow(t *testing.T) {
 	t.Parallel()
 	over := make(chan struct{})
 	time.AfterFunc(4*time.Second, func() { close(over) }) // the clock inside the bubble stands still
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
 	guard.Test(t, "The rule of this test.", func(t *guard.T) {
 		s := sample.New()
 		inside := make(chan struct{})
@@ -63,6 +65,8 @@ func TestFine_Slow(t *testing.T) {
 					select {
 					case <-over:
 						busy = false
+					case <-tick.C:
+						t.Did("a turn")
 					default:
 					}
 				}
