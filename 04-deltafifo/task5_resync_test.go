@@ -118,7 +118,7 @@ func TestTask5_Resync_twice_is_once(t *testing.T) {
 }
 
 func TestTask5_Resync_does_not_look_through_all_keys(t *testing.T) {
-	// A process of its own has real time, and no other test beside it.
+	// A process of its own has no other test beside it, whose work would count.
 	guard.Race(t, "Resync does a fixed amount of work for each key that is pending or known. A search through a slice gets "+
 		"slower with each key in it.", func(t *guard.T) {
 		requireQuickCall(t, "Resync", func(known *store) cache.Queue {

@@ -98,7 +98,7 @@ func TestTask6_Replace_does_a_fixed_amount_of_work_for_each_key(t *testing.T) {
 
 func TestTask6_Calls_that_compare_do_not_look_through_all_items(t *testing.T) {
 	guard.Bonus(t, begun)
-	// A process of its own has real time, and no other test beside it.
+	// A process of its own has no other test beside it, whose work would count.
 	guard.Race(t, "Resync does a fixed amount of work for each key that is pending or known. A search through a slice gets "+
 		"slower with each item in it.", func(t *guard.T) {
 		queue := func(known *store) cache.Queue {
