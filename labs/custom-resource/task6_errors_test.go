@@ -66,6 +66,14 @@ func TestTask6_Each_error_is_returned(t *testing.T) {
 		w.Script("update", fakeapi.Answer(403, ""))
 		_, err = w.reconcile()
 		require.Subset(t, codes(err), []int{422, 403}, "the codes in the error of Reconcile")
+
+		for _, code := range []int{403, 409} {
+			w = ending(t, registered)
+			t.Did("the network is being deleted, and the server refuses the removal of the finalizer with %d", code)
+			w.Script("update", fakeapi.Answer(code, ""))
+			_, err = w.reconcile()
+			require.Contains(t, codes(err), code, "the codes in the error of Reconcile")
+		}
 	})
 }
 
