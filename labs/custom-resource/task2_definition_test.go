@@ -126,7 +126,7 @@ func TestTask2_Known_fields_are_stored(t *testing.T) {
 		t.Did("a spec with values that are rare, and that no comment excludes")
 		rare := demo(func(n *customresource.BitcoinNetwork) {
 			n.Spec.Version = "1234567890.1234567890"
-			n.Spec.Peers = []string{"[2001:db8::1]:8333", strings.Repeat("o", 56) + ".onion:8333"}
+			n.Spec.Peers = []string{"[2001:db8::1]:8333", strings.Repeat("o", 56) + ".onion:8333", "Node.EXAMPLE.com"}
 			n.Spec.Options = map[string]string{"listen": "", "uacomment": strings.Repeat("é, ", 100), "rpcbind": "[::1]:8332"}
 			for i := range 100 {
 				n.Spec.Options[fmt.Sprint("option", i)] = "1"
@@ -172,6 +172,28 @@ func TestTask2_Known_fields_are_stored(t *testing.T) {
 	})
 }
 
+func TestTask2_Status_may_have_any_of_its_fields(t *testing.T) {
+	guard.Test(t, "A field of the Go types is stored as it was sent, with any value that its comment does not exclude: "+
+		"omitempty drops zero values, so a status can have one field alone.", func(t *guard.T) {
+		r := serve(t)
+		for i, status := range []string{
+			`{}`, `{"observedGeneration":0}`, `{"readyNodes":0}`, `{"registeredChain":""}`, `{"conditions":[]}`,
+			`{"conditions":[{"type":"Ready","status":"True","observedGeneration":0,` +
+				`"lastTransitionTime":"2026-01-02T03:04:05Z","reason":"R","message":""}]}`,
+		} {
+			name := fmt.Sprint("network-", i)
+			code, answer := r.create(name, `{"version":"29.0"}`)
+			require.Equal(t, http.StatusCreated, code, "the status code; the server says %q", answer["message"])
+			code, answer = r.send("PATCH", collection+"/"+name+"/status", `{"status":`+status+`}`)
+			require.Equal(t, http.StatusOK, code, "the status code for the status %s; the server says %q", status,
+				answer["message"])
+			var sent map[string]any
+			require.NoError(t, json.Unmarshal([]byte(status), &sent), "the error of decoding")
+			require.Equal(t, sent, answer["status"], "the stored status")
+		}
+	})
+}
+
 func TestTask2_Unknown_fields_are_dropped(t *testing.T) {
 	guard.Test(t, "A field that the Go types do not have is not stored: a typing error must not look like a setting.",
 		func(t *guard.T) {
@@ -203,6 +225,11 @@ func TestTask2_Version_is_required(t *testing.T) {
 		code, _ := r.send("POST", collection,
 			`{"apiVersion":"bitcoin.example.com/v1alpha1","kind":"BitcoinNetwork","metadata":{"name":"demo"}}`)
 		require.Equal(t, http.StatusUnprocessableEntity, code, "the status code for a network without a spec")
+		t.Rule("A network without a version is refused: neither an empty text nor null is a version.")
+		for _, spec := range []string{`{"version":""}`, `{"version":null}`, `null`} {
+			code, _ := r.create("demo", spec)
+			require.Equal(t, http.StatusUnprocessableEntity, code, "the status code for the spec %s", spec)
+		}
 	})
 }
 
@@ -213,8 +240,9 @@ func TestTask2_Excluded_values_are_refused(t *testing.T) {
 		for _, spec := range []string{
 			`{"version":"29.0","chain":"moon"}`, `{"version":"29.0","chain":""}`, `{"version":"29.0","chain":"signet"}`,
 			`{"version":"29.0","chain":"mainnet"}`, `{"version":"29.0","chain":"testnet4"}`,
-			`{"version":"29.0","chain":"my-regtest"}`, `{"version":"29"}`, `{"version":"29,0"}`, `{"version":" 29.0"}`,
-			`{"version":"29.0 "}`, `{"version":"29.0\n30.0"}`,
+			`{"version":"29.0","chain":"my-regtest"}`, `{"version":"29.0","chain":"MAIN"}`,
+			`{"version":"29"}`, `{"version":"29,0"}`, `{"version":"29:0"}`, `{"version":" 29.0"}`, `{"version":"29.0 "}`,
+			`{"version":"29.0\n30.0"}`,
 			`{"version":"29.0","nodes":-1}`, `{"version":"29.0","nodes":21}`, `{"version":"29.0","nodes":"two"}`,
 			`{"version":"latest"}`, `{"version":"29.0-rc1"}`, `{"version":"v29.0"}`, `{"version":"29."}`,
 			`{"version":"..."}`, `{"version":29}`, `{"version":"29x0"}`, `{"version":".0"}`, `{"version":"29.0.1"}`,
@@ -245,6 +273,9 @@ func TestTask2_Conditions_have_a_type_once(t *testing.T) {
 		code, _ := r.send("PATCH", collection+"/demo/status", fmt.Sprintf(`{"status":{"conditions":[`+ready+`,`+ready+`]}}`,
 			"True", "False"))
 		require.Equal(t, http.StatusUnprocessableEntity, code, "the status code for two conditions of the type Ready")
+		code, _ = r.send("PATCH", collection+"/demo/status", fmt.Sprintf(`{"status":{"conditions":[`+ready+`,`+
+			strings.Replace(ready, `"R"`, `"Other"`, 1)+`]}}`, "True", "False"))
+		require.Equal(t, http.StatusUnprocessableEntity, code, "the status code for two of the type Ready, with two reasons")
 		nameless := strings.Replace(fmt.Sprintf(ready, "True"), `"type":"Ready",`, "", 1)
 		code, _ = r.send("PATCH", collection+"/demo/status", `{"status":{"conditions":[`+nameless+`]}}`)
 		require.Equal(t, http.StatusUnprocessableEntity, code, "the status code for a condition without a type")
@@ -261,8 +292,13 @@ func TestTask2_Stored_networks_can_be_decoded(t *testing.T) {
 		code, _ = r.send("PATCH", collection+"/demo/status", `{"status":{"conditions":[{"type":"Ready","status":"True",`+
 			`"lastTransitionTime":"yesterday","reason":"NodesReady","message":""}]}}`)
 		require.Equal(t, http.StatusUnprocessableEntity, code, "the status code for the transition time yesterday")
-		code, _ = r.send("PATCH", collection+"/demo/status", `{"status":{"observedGeneration":1.5}}`)
-		require.Equal(t, http.StatusUnprocessableEntity, code, "the status code for the observed generation 1.5")
+		for _, status := range []string{
+			`{"observedGeneration":1.5}`, `{"readyNodes":1.5}`, `{"conditions":[{"type":"Ready","status":"True",` +
+				`"observedGeneration":1.5,"lastTransitionTime":"2026-01-02T03:04:05Z","reason":"R","message":""}]}`,
+		} {
+			code, _ = r.send("PATCH", collection+"/demo/status", `{"status":`+status+`}`)
+			require.Equal(t, http.StatusUnprocessableEntity, code, "the status code for the status %s", status)
+		}
 		code, _ = r.send("PATCH", collection+"/demo/status", `{"status":{"readyNodes":3000000000}}`)
 		require.Equal(t, http.StatusUnprocessableEntity, code, "the status code for more ready nodes than 32 bits can count")
 	})

@@ -47,13 +47,15 @@ func TestTask3_Owner(t *testing.T) {
 func TestTask3_Labels(t *testing.T) {
 	guard.Test(t, "Its Pods have NetworkLabel, and its selector selects by NetworkLabel alone: a selector cannot change, "+
 		"so it must not name what can.", func(t *guard.T) {
-		d := wanted(t, func(n *customresource.BitcoinNetwork) { n.Labels = map[string]string{"team": "chain"} })
-		require.Equal(t, "demo", d.Spec.Template.Labels["bitcoin.example.com/network"], "the Pods' NetworkLabel")
+		d := wanted(t, func(n *customresource.BitcoinNetwork) {
+			n.Name, n.Labels = "21-coins.v2", map[string]string{"team": "chain"}
+		})
+		require.Equal(t, "21-coins.v2", d.Spec.Template.Labels["bitcoin.example.com/network"], "the Pods' NetworkLabel")
 		selector, err := metav1.LabelSelectorAsSelector(d.Spec.Selector)
 		require.NoError(t, err, "the error of reading the selector")
 		value, exact := selector.RequiresExactMatch("bitcoin.example.com/network")
 		require.True(t, exact, "the selector %s selects one value of NetworkLabel", selector)
-		require.Equal(t, "demo", value, "the value that the selector selects")
+		require.Equal(t, "21-coins.v2", value, "the value that the selector selects")
 		requirements, _ := selector.Requirements()
 		require.Len(t, requirements, 1, "the requirements of the selector")
 	})
@@ -110,10 +112,11 @@ func TestTask3_Arguments(t *testing.T) {
 		require.Equal(t, "-option099=1", args[100], "the last argument")
 		args = wanted(t, func(n *customresource.BitcoinNetwork) {
 			n.Spec.Peers = []string{"b", "", "a"}
-			n.Spec.Options = map[string]string{"rpc": "1", "rpcAllow": "3", "rpc-user": "2", "chain": "main"}
+			n.Spec.Options = map[string]string{"rpc": "1", "rpcAllow": "3", "rpc-user": "2", "chain": "main",
+				"uacomment": ` our  "first" node `}
 		}).Spec.Template.Spec.Containers[0].Args
 		require.Equal(t, []string{"-chain=regtest", "-addnode=b", "-addnode=", "-addnode=a", "-chain=main", "-rpc=1",
-			"-rpc-user=2", "-rpcAllow=3"}, args, "the arguments for unusual peers and options")
+			"-rpc-user=2", "-rpcAllow=3", `-uacomment= our  "first" node `}, args, "the arguments for unusual peers and options")
 	})
 }
 

@@ -73,6 +73,12 @@ func TestTask3_Corrects(t *testing.T) {
 		"another repository": func(d *appsv1.Deployment) {
 			d.Spec.Template.Spec.Containers[0].Image = "example.com/bitcoin:29.0"
 		},
+		"another registry": func(d *appsv1.Deployment) {
+			d.Spec.Template.Spec.Containers[0].Image = "mirror.example.com/bitcoin/bitcoin:29.0"
+		},
+		"an owner before the network": func(d *appsv1.Deployment) {
+			d.OwnerReferences, d.Spec.Replicas = []metav1.OwnerReference{nightly, d.OwnerReferences[0]}, ptr.To[int32](9)
+		},
 		"an owner of another version": func(d *appsv1.Deployment) {
 			d.OwnerReferences[0].APIVersion, d.Spec.Replicas = "bitcoin.example.com/v1", ptr.To[int32](9)
 		},
@@ -134,13 +140,14 @@ func TestTask3_Returns_what_the_server_has(t *testing.T) {
 			}
 			w.put(func() fakeapi.Object {
 				d := w.deployment().DeepCopy()
-				d.Spec.Replicas = ptr.To[int32](5)
+				d.Spec.Replicas, d.Status.ReadyReplicas = ptr.To[int32](5), 1
 				return d
 			}())
 			d, _, err := w.syncDeployment()
 			require.NoError(t, err, "the error of SyncDeployment of a Deployment that is wrong")
 			require.Equal(t, w.deployment().ResourceVersion, d.ResourceVersion, "the version of the returned Deployment")
 			require.Equal(t, int64(3), d.Generation, "the generation of the returned Deployment")
+			require.Equal(t, int32(1), d.Status.ReadyReplicas, "the ready replicas of the returned Deployment")
 		})
 }
 
@@ -195,11 +202,14 @@ func ofOthers(d *appsv1.Deployment) {
 	d.Spec.Selector = &metav1.LabelSelector{ // of an older controller
 		MatchLabels: map[string]string{customresource.NetworkLabel: "demo", "team": "chain"},
 	}
-	d.Spec.Strategy.Type, d.Spec.MinReadySeconds = appsv1.RecreateDeploymentStrategyType, 7
+	d.Spec.Strategy.Type, d.Spec.MinReadySeconds, d.Spec.Paused = appsv1.RecreateDeploymentStrategyType, 7, true
 	d.Finalizers = []string{"example.com/backup"}
-	d.OwnerReferences = append(d.OwnerReferences,
-		metav1.OwnerReference{APIVersion: "example.com/v1", Kind: "Backup", Name: "nightly", UID: "nightly"})
+	d.OwnerReferences[0].APIVersion = "bitcoin.example.com/v1" // of a newer controller
+	d.OwnerReferences = append(d.OwnerReferences, nightly)
 }
+
+// nightly is an owner that does not control the Deployment.
+var nightly = metav1.OwnerReference{APIVersion: "example.com/v1", Kind: "Backup", Name: "nightly", UID: "nightly"}
 
 func TestTask3_Foreign_is_left_alone(t *testing.T) {
 	for name, disown := range guard.InOrder(map[string]func(*appsv1.Deployment){
@@ -215,6 +225,7 @@ func TestTask3_Foreign_is_left_alone(t *testing.T) {
 				require.Empty(t, writes, "the writes")
 				var taken *customresource.NameTakenError
 				require.ErrorAs(t, err, &taken, "the error of SyncDeployment")
+				require.ErrorContains(t, err, "demo", "the error of SyncDeployment")
 				t.Did("a user deletes the Deployment, which has a finalizer")
 				w.Delete(w.deployment())
 				settle()

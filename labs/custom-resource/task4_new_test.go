@@ -99,6 +99,9 @@ func TestTask4_Ready_nodes(t *testing.T) {
 		t.Did("NewStatus for a Deployment whose status is about an older one")
 		status = customresource.NewStatus(network, ready(func(o *customresource.Observed) { o.Deployment.Generation = 6 }))
 		require.Equal(t, int32(2), status.ReadyNodes, "the ready nodes of a Deployment that has changed")
+		t.Did("NewStatus with a RegistryError")
+		status = customresource.NewStatus(network, ready(func(o *customresource.Observed) { o.RegistryError = errAway }))
+		require.Equal(t, int32(2), status.ReadyNodes, "the ready nodes while the registry is away")
 		t.Did("NewStatus without a Deployment")
 		status = customresource.NewStatus(network, ready(func(o *customresource.Observed) { o.Deployment = nil }))
 		require.Equal(t, int32(0), status.ReadyNodes, "the ready nodes without a Deployment")
@@ -137,14 +140,33 @@ func TestTask4_Ready_is_true(t *testing.T) {
 		})
 		require.Equal(t, "Ready is True: NodesReady", inWords(condition(t, "Ready", demo(), late)),
 			"the condition of a network whose nodes became ready after the Deployment's deadline")
+		away := ready(func(o *customresource.Observed) { o.RegistryError = errAway })
+		require.Equal(t, "Ready is True: NodesReady", inWords(condition(t, "Ready", demo(), away)),
+			"the condition while the registry is away")
+		unnumbered := demo(func(n *customresource.BitcoinNetwork) { n.Spec.Nodes = nil })
+		three := ready(func(o *customresource.Observed) {
+			s := &o.Deployment.Status
+			s.Replicas, s.UpdatedReplicas, s.ReadyReplicas = 3, 3, 3
+		})
+		require.Equal(t, "Ready is True: NodesReady", inWords(condition(t, "Ready", unnumbered, three)),
+			"the condition of a network without a number, if three replicas are ready")
 	})
+}
+
+// finishedLongAgo returns the conditions of a Deployment whose rollout finished a day ago.
+func finishedLongAgo() []appsv1.DeploymentCondition {
+	then := metav1.NewTime(time.Now().Add(-24 * time.Hour))
+	return []appsv1.DeploymentCondition{
+		{Type: appsv1.DeploymentAvailable, Status: "True", Reason: "MinimumReplicasAvailable", LastTransitionTime: then},
+		{Type: appsv1.DeploymentProgressing, Status: "True", Reason: "NewReplicaSetAvailable", LastTransitionTime: then},
+	}
 }
 
 func TestTask4_Ready_is_false(t *testing.T) {
 	for name, edit := range guard.InOrder(map[string]func(*customresource.Observed){
 		"one replica is ready": func(o *customresource.Observed) { o.Deployment.Status.ReadyReplicas = 1 },
 		"the status is about an older Deployment": func(o *customresource.Observed) {
-			o.Deployment.Status.ObservedGeneration = 4
+			o.Deployment.Status.ObservedGeneration, o.Deployment.Status.Conditions = 4, finishedLongAgo()
 		},
 		"a Pod too many is ready":  func(o *customresource.Observed) { o.Deployment.Status.ReadyReplicas = 3 },
 		"one Pod is old":           func(o *customresource.Observed) { o.Deployment.Status.UpdatedReplicas = 1 },
@@ -266,7 +288,9 @@ func TestTask4_Transition_times(t *testing.T) {
 		}
 
 		t.Did("both are ready")
-		now := condition(t, "Ready", network, ready())
+		now := condition(t, "Ready", network, ready(func(o *customresource.Observed) {
+			o.Deployment.Status.Conditions = finishedLongAgo()
+		}))
 		requireNow(t, now.LastTransitionTime, "the transition time of the condition, now True")
 		for _, old := range []time.Time{first.Time, time.Now().Add(time.Hour)} { // of a process whose clock is ahead
 			for i := range network.Status.Conditions {

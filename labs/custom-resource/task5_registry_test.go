@@ -175,6 +175,7 @@ func TestTask5_Status_proves_nothing(t *testing.T) {
 		"the status is about a greater generation": func(n *customresource.BitcoinNetwork) {
 			n.Status.Conditions[0].ObservedGeneration = 2
 		},
+		"the status has no chain":        func(n *customresource.BitcoinNetwork) { n.Status.RegisteredChain = "" },
 		"Registered is Unknown":          func(n *customresource.BitcoinNetwork) { n.Status.Conditions[0].Status = "Unknown" },
 		"Registered is False":            func(n *customresource.BitcoinNetwork) { n.Status.Conditions[0].Status = "False" },
 		"the status lacks the condition": func(n *customresource.BitcoinNetwork) { n.Status.Conditions = nil },

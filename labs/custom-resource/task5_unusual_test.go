@@ -6,11 +6,13 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"client-go-workshop/internal/testkit/guard"
 	customresource "client-go-workshop/labs/custom-resource"
@@ -96,6 +98,36 @@ func TestTask5_Registry_that_hangs(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestTask5_Registry_that_fails_late(t *testing.T) {
+	guard.Test(t, "If the registry fails, Register returns the status's chain and an error that wraps the registry's: "+
+		"also if the time is over.", func(t *guard.T) {
+		exists := apierrors.NewAlreadyExists(customresource.Resource("registries"), "main")
+		for _, failure := range []error{errAway, exists} {
+			w := newWorld(t, demo(withFinalizer, registered, func(n *customresource.BitcoinNetwork) { n.Spec.Chain = "test" }))
+			w.registry.entries[w.stored().UID] = customresource.Entry{Namespace: "default", Name: "demo", Chain: "regtest"}
+			failing := "register"
+			w.registry.before = func(call string) error {
+				if !strings.HasPrefix(call, failing) {
+					return nil
+				}
+				time.Sleep(customresource.RegistryTimeout + time.Second)
+				return failure
+			}
+			t.Did("the registry cannot register, and says so a second after RegistryTimeout: %v", failure)
+			chain, err := w.register()
+			require.ErrorIs(t, err, failure, "the error of Register")
+			require.Equal(t, "regtest", chain, "the returned chain")
+			require.Equal(t, []string{"default/demo on regtest"}, w.registry.list(), "the entries of the registry")
+			t.Rule("Any other error names the network and wraps the error of the registry or the server.")
+			failing = "remove"
+			_, err = w.deleted().finalize()
+			require.ErrorIs(t, err, failure, "the error of Finalize")
+			require.ErrorContains(t, err, "demo", "the error of Finalize")
+			t.Rule("If the registry fails, Register returns the status's chain and an error that wraps the registry's.")
+		}
+	})
 }
 
 func TestTask5_Registry_that_answers_late(t *testing.T) {

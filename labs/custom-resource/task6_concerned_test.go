@@ -20,7 +20,7 @@ import (
 func owned(name, apiVersion, kind, owner string) *appsv1.Deployment {
 	return &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "default", Name: name, OwnerReferences: []metav1.OwnerReference{
-			{APIVersion: "example.com/v1", Kind: "BitcoinNetwork", Name: "not-in-charge"},
+			{APIVersion: version, Kind: "BitcoinNetwork", Name: "not-in-charge", Controller: ptr.To(false)},
 			{APIVersion: apiVersion, Kind: kind, Name: owner, Controller: ptr.To(true)},
 		},
 	}}
@@ -56,8 +56,10 @@ func TestTask6_Deployment_finds_its_owner(t *testing.T) {
 			"the networks that its event concerns")
 		t.Rule("A Deployment's event concerns the network that controls the Deployment, also after the version of the API " +
 			"has changed.")
-		require.Contains(t, concerned(t, owned("web", "bitcoin.example.com/v1", kind, "coins")), "default/coins",
-			"the networks that its event concerns")
+		for _, later := range []string{"bitcoin.example.com/v1", "bitcoin.example.com/v2beta1"} {
+			require.Contains(t, concerned(t, owned("web", later, kind, "coins")), "default/coins",
+				"the networks that its event concerns, with an owner of %s", later)
+		}
 	})
 }
 
@@ -70,6 +72,8 @@ func TestTask6_Deployment_frees_its_name(t *testing.T) {
 			require.Equal(t, []string{"default/demo"}, concerned(t, d), "the networks that the event of a copy concerns")
 			d.DeletionTimestamp = new(metav1.Now())
 			require.Equal(t, []string{"default/demo"}, concerned(t, d), "the networks that its deletion concerns")
+			require.Equal(t, []string{"default/demo"}, concerned(t, d, d.DeepCopy()),
+				"the networks that an update concerns while it is being deleted")
 		})
 }
 
@@ -86,8 +90,10 @@ func TestTask6_Both_states_count(t *testing.T) {
 
 func TestTask6_Other_owners_are_not_networks(t *testing.T) {
 	guard.Test(t, "An owner of another kind or group is not a network.", func(t *guard.T) {
-		require.Equal(t, []string{"default/web"}, concerned(t, owned("web", version, "BitcoinWallet", "coins")),
-			"the networks that its event concerns, with an owner of another kind")
+		for _, other := range []string{"BitcoinWallet", "BitcoinNetworkPeer"} {
+			require.Equal(t, []string{"default/web"}, concerned(t, owned("web", version, other, "coins")),
+				"the networks that its event concerns, with an owner of the kind %s", other)
+		}
 		for _, other := range []string{"example.com/v1", "bitcoin.example.community/v1", "my.bitcoin.example.com/v1",
 			"example.com/bitcoin.example.com", "v1"} {
 			require.Equal(t, []string{"default/web"}, concerned(t, owned("web", other, kind, "coins")),
@@ -133,8 +139,8 @@ func TestTask6_Other_objects_are_ignored(t *testing.T) {
 			"the networks that a Pod, a ReplicaSet and objects without a Go type concern")
 		require.Equal(t, []string{"default/demo"}, concerned(t, demo(), &metav1.Status{}),
 			"the networks that a network and an odd object concern")
-		require.Equal(t, []string{"default/demo"}, concerned(t, &metav1.Status{}, demo()),
-			"the networks that an odd object and a network concern")
+		require.Equal(t, []string{"default/demo"}, concerned(t, &metav1.Status{}, nil, demo()),
+			"the networks that odd objects and a network concern")
 	})
 }
 

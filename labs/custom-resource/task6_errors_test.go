@@ -66,6 +66,14 @@ func TestTask6_Each_error_is_returned(t *testing.T) {
 		w.Script("update", fakeapi.Answer(403, ""))
 		_, err = w.reconcile()
 		require.Subset(t, codes(err), []int{422, 403}, "the codes in the error of Reconcile")
+
+		for _, code := range []int{403, 409} {
+			w = ending(t, registered)
+			t.Did("the network is being deleted, and the server refuses the removal of the finalizer with %d", code)
+			w.Script("update", fakeapi.Answer(code, ""))
+			_, err = w.reconcile()
+			require.Contains(t, codes(err), code, "the codes in the error of Reconcile")
+		}
 	})
 }
 
@@ -112,6 +120,12 @@ func TestTask6_Time_after_a_registry_that_hangs(t *testing.T) {
 		require.NotNil(t, w.deployment(), "the Deployment")
 		require.Equal(t, "Ready is False: NodesStarting", w.state("Ready"), "the condition Ready")
 		require.Equal(t, "Registered is False: RegistryUnavailable", w.state("Registered"), "the condition Registered")
+		t.Rule("The call of the registry ends after RegistryTimeout, and not earlier, if the caller has more time.")
+		since := time.Now()
+		t.Did("Reconcile again, while the server answers at once")
+		_, err = w.reconcile()
+		require.Error(t, err, "the error of Reconcile")
+		require.GreaterOrEqual(t, time.Since(since), customresource.RegistryTimeout, "the time that Reconcile took")
 	})
 }
 
