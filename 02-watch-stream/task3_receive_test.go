@@ -139,7 +139,7 @@ func TestTask3_Other_errors_are_one_ERROR_and_the_end(t *testing.T) {
 			errors.New("no kind is set in " + strings.Repeat("x", 2000)), apierrors.NewResourceExpired("too old"),
 			errors.New("etcdserver: request timed out"), errors.New("the quota is used to 100%: no kind is set"),
 			errors.New("rpc error: code = DeadlineExceeded desc = context deadline exceeded"),
-			http.ErrBodyReadAfterClose, io.ErrNoProgress,
+			http.ErrBodyReadAfterClose, io.ErrNoProgress, &net.DNSError{Err: "server misbehaving", IsTemporary: true},
 			&net.OpError{Op: "read", Net: "tcp", Err: os.NewSyscallError("read", syscall.EHOSTUNREACH)},
 		} {
 			half := step{event: added("half").event, err: failure}
