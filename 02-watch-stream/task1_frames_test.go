@@ -223,7 +223,8 @@ func TestTask1_Stream_that_ends_in_a_frame_is_cut(t *testing.T) {
 		whole := `{"a":{"b":"\"c"}}`
 		for i := 1; i < len(whole); i++ {
 			t.Did("the stream ends after %s", whole[:i])
-			_, err := frames(watchstream.NewFrameReader(pieces(whole[:i])), 1000)
+			got, err := frames(watchstream.NewFrameReader(pieces(whole[:i])), 1000)
+			require.Empty(t, got, "frames of a stream that ends after %q", whole[:i])
 			require.Equal(t, "unexpected EOF", asItIs(err, io.ErrUnexpectedEOF),
 				"the error of Read of a stream that ends after %q", whole[:i])
 		}
@@ -262,7 +263,8 @@ func TestTask1_Error_comes_after_the_frames_before_it(t *testing.T) {
 				s.err, s.together = end, test.together
 				t.Did("a frame and a half arrive, and then: %v (in the same Read: %t); the buffer has %d bytes", end,
 					test.together, test.buffer)
-				_, err := frames(watchstream.NewFrameReader(s), test.buffer)
+				got, err := frames(watchstream.NewFrameReader(s), test.buffer)
+				require.Equal(t, []string{`{"a":1}`}, got, "frames before the error in the middle of a frame")
 				require.Equal(t, end.Error(), asItIs(err, end), "the error in the middle of a frame")
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -142,6 +143,10 @@ func TestTask2_Unknown_types_are_errors(t *testing.T) {
 		const noType = `{"object":{"kind":"Deployment","apiVersion":"apps/v1"}}`
 		t.Did("an event without a type")
 		decode(t, pieces(noType)).requireError("an event without a type")
+		for _, frame := range []string{`{}`, `{"kind":"Status","apiVersion":"v1","status":"Failure","code":410}`} {
+			t.Did("a frame without a type and without an object, and then a good event: %s", frame)
+			decode(t, pieces(frame+event("ADDED", "web", "2"))).requireError("the frame " + frame)
+		}
 		for _, unknown := range []string{event("", "web", "2"), event("CREATED", "web", "2"), noType} {
 			t.Did("a good event, and then %s", unknown)
 			d := decode(t, pieces(event("DELETED", "web", "1")+unknown))
@@ -162,6 +167,8 @@ func TestTask2_Objects_that_cannot_be_decoded_are_errors(t *testing.T) {
 				`{"kind":"Deployment","apiVersion":"apps/v1","spec":{"replicas":"three"}}`,
 				`{"kind":"Deployment","apiVersion":"apps/v1","spec":{"replicas":three}}`,
 				`7`, `null`, `"web"`, `[]`, `{}`,
+				`{"kind":"Deployment","apiVersion":"apps/v1",` +
+					`"metadata":{"annotations":{"a":"connection reset by peer"}},"spec":{"replicas":"three"}}`,
 			} {
 				t.Story(8)
 				t.Did("a good event, one of type %s with the object %s, and a good one", eventType, object)
@@ -192,9 +199,10 @@ func TestTask2_Only_objects_are_events(t *testing.T) {
 				decode(t, pieces(frame+event("ADDED", "web", "1"))).requireError(frame)
 			}
 			whole := event("ADDED", "web", "1")
-			for _, text := range []string{`null`, `[]`, `7`, `"ADDED"`, whole + whole, whole + ` 7`, `7 ` + whole} {
-				t.Did("a frame reader returns the frame %s, and then a good event", text)
-				decodeFrames(t, &framed{frames: []frame{{text: text}, {text: whole}}}).requireError("the frame " + text)
+			for _, text := range []string{``, `null`, `[]`, `7`, `"ADDED"`, whole + whole, whole + ` 7`, `7 ` + whole} {
+				t.Did("a frame reader returns the frame %q, and then a good event", text)
+				d := decodeFrames(t, &framed{frames: []frame{{text: text}, {text: whole}}})
+				d.requireError(fmt.Sprintf("the frame %q", text))
 			}
 		})
 }
@@ -277,6 +285,9 @@ func asItIs(err, want error) string {
 	if err == want {
 		return fmt.Sprint(want)
 	}
+	if err == nil {
+		return "no error"
+	}
 	return fmt.Sprintf("a %T: %v", err, err)
 }
 
@@ -298,6 +309,14 @@ func TestTask2_Errors_of_the_stream_are_returned_as_they_are(t *testing.T) {
 			d := decodeFrames(t, &framed{frames: []frame{{text: text, err: io.EOF}}})
 			_, _, err = d.Decode()
 			require.Equal(t, "EOF", asItIs(err, io.EOF), "the error of Decode of bytes that come with io.EOF")
+		}
+		t.Rule("Errors of the frame reader are returned as they are, not wrapped. A Decode that reads again may begin " +
+			"in the middle of a frame.")
+		for _, failure := range []error{os.ErrDeadlineExceeded, io.ErrNoProgress, io.ErrClosedPipe} {
+			t.Did("the frame reader fails, and would have an event after it: %v", failure)
+			d := decodeFrames(t, &framed{frames: []frame{{err: failure}, {text: event("ADDED", "web", "1")}}})
+			_, _, err = d.Decode()
+			require.Equal(t, failure.Error(), asItIs(err, failure), "the error of Decode of a frame reader that fails")
 		}
 	})
 }

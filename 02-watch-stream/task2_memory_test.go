@@ -66,6 +66,9 @@ func TestTask2_16_MiB_are_an_event(t *testing.T) {
 		text := event("ADDED", "web", "1")
 		text = strings.TrimSuffix(text, "}") + strings.Repeat(" ", 16<<20-len(text)) + "}"
 		require.Equal(t, "ADDED web@1", decodeFrames(t, &framed{frames: []frame{{text: text}}}).next(), "result of Decode")
+		t.Did("an event of 5 MiB arrives, nearly all of it an annotation")
+		d := decodeFrames(t, &framed{frames: []frame{{text: large(5 << 20)}}})
+		require.Equal(t, "ADDED web@5242880", d.next(), "result of Decode of a large annotation")
 	})
 }
 

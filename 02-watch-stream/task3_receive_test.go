@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"net/url"
 	"os"
 	"runtime/metrics"
@@ -136,6 +137,9 @@ func TestTask3_Other_errors_are_one_ERROR_and_the_end(t *testing.T) {
 			errors.New("no kind \"Web\" is registered\nfor version v9"), apierrors.NewTimeoutError("busy", 1),
 			apierrors.NewTooManyRequests("busy", 1),
 			errors.New("no kind is set in " + strings.Repeat("x", 2000)), apierrors.NewResourceExpired("too old"),
+			errors.New("etcdserver: request timed out"), errors.New("the quota is used to 100%: no kind is set"),
+			errors.New("rpc error: code = DeadlineExceeded desc = context deadline exceeded"),
+			http.ErrBodyReadAfterClose, io.ErrNoProgress, &net.DNSError{Err: "server misbehaving", IsTemporary: true},
 			&net.OpError{Op: "read", Net: "tcp", Err: os.NewSyscallError("read", syscall.EHOSTUNREACH)},
 		} {
 			half := step{event: added("half").event, err: failure}
@@ -158,6 +162,20 @@ func TestTask3_Other_errors_are_one_ERROR_and_the_end(t *testing.T) {
 		w := watchstream.NewStreamWatcher(newScript(fails(errors.New("no kind is set"))), reporting{named("failed")})
 		t.Rule(reported)
 		require.Equal(t, []string{"ERROR failed@1", theEnd}, all(w), "events received")
+	})
+}
+
+func TestTask3_Error_with_a_whole_object_keeps_its_text(t *testing.T) {
+	guard.Test(t, "The reporter makes its object from an error whose text contains the decoder's error, however "+
+		"long. For an object without a kind, apimachinery's error contains the whole object.", func(t *guard.T) {
+		for _, size := range []int{10 << 10, 100 << 10, 2 << 20} {
+			failure := runtime.NewMissingKindErr(`{"data":"` + strings.Repeat("x", size) + `"}`)
+			w := running(t, newScript(fails(failure)))
+			t.Did("the decoder has an error with a text of %d bytes", len(failure.Error()))
+			failed := receive(w)
+			require.True(t, strings.Contains(failed, failure.Error()),
+				"a text of %d bytes contains the decoder's error of %d bytes", len(failed), len(failure.Error()))
+		}
 	})
 }
 

@@ -156,13 +156,18 @@ func TestTask5_Options_say_watch_when_they_are_modified(t *testing.T) {
 		var saw []bool
 		modify := func(options *metav1.ListOptions) { saw = append(saw, options.Watch) }
 		lw := watchstream.NewFilteredListWatchFromClient(client(t, api), "deployments", "", modify)
-		t.Did("ListWithContext, WatchWithContext")
+		t.Did("ListWithContext, WatchWithContext, and WatchWithContext with options in which Watch is true")
 		_, err := lw.ListWithContext(t.Context(), metav1.ListOptions{})
 		require.NoError(t, err, "the error of ListWithContext")
-		w, err := lw.WatchWithContext(t.Context(), metav1.ListOptions{})
-		require.NoError(t, err, "the error of WatchWithContext")
-		w.Stop()
-		require.Equal(t, []bool{false, true}, saw, "options.Watch at each call of modify")
+		for _, options := range []metav1.ListOptions{{}, {Watch: true}} {
+			w, err := lw.WatchWithContext(t.Context(), options)
+			require.NoError(t, err, "the error of WatchWithContext with the option Watch %t", options.Watch)
+			w.Stop()
+		}
+		require.Equal(t, []bool{false, true, true}, saw, "options.Watch at each call of modify")
+		for i, query := range []string{"", "watch=true", "watch=true"} {
+			require.Equal(t, query, api.Requests("")[i].Query.Encode(), "the query of request %d", i+1)
+		}
 	})
 }
 
