@@ -61,8 +61,8 @@ func Apart(t *testing.T, rule string, f func(t *T)) {
 	r.inProcess(r.runChild, func() { r.inBubble(f) })
 }
 
-// Crash is Apart for a panic that must end the process: it passes if a panic with this message does so. f makes the code
-// under test panic on a goroutine that nobody guards, and waits. If f returns, the test fails.
+// Crash is Apart for a panic that must end the process: it passes if a panic with this message does so. f makes the
+// code under test panic on a goroutine that nobody guards, and waits. If f returns, the test fails.
 func Crash(t *testing.T, rule, message string, f func(t *T)) {
 	r := newRun(t, rule)
 	r.apart, r.crashes = true, message
