@@ -187,6 +187,25 @@ func TestTask1_Panic_concerns_one_object(t *testing.T) {
 	})
 }
 
+func TestTask1_Panic_ends_the_program(t *testing.T) {
+	guard.Crash(t, "A panic is reported to utilruntime, which ends the program unless ReallyCrash is off: a program that "+
+		"goes on has a store that no longer follows the server.", "a bug in an index function", func(t *guard.T) {
+		indexers := cache.Indexers{"bad": func(obj any) ([]string, error) {
+			if obj.(*appsv1.Deployment).Name == "bad" {
+				panic("a bug in an index function")
+			}
+			return nil, nil
+		}}
+		w := newWorldWith(t, cache.SharedIndexInformerOptions{Indexers: indexers}, "a")
+		t.Did("RunWithContext")
+		go w.informer.RunWithContext(t.Context())
+		settle()
+		t.Did("an index function panics at bad")
+		w.create("bad")
+		w.pass(time.Minute)
+	})
+}
+
 // scripted is a server whose list and events the test chooses, with their versions. It cannot list by a watch.
 type scripted struct {
 	list   *appsv1.DeploymentList

@@ -107,6 +107,17 @@ func TestTask2_Panic_is_reported_with_the_handlers_logger(t *testing.T) {
 	})
 }
 
+func TestTask2_Panic_ends_the_program(t *testing.T) {
+	guard.Crash(t, "A panic in a handler ends the program, like any panic in Kubernetes: HandleCrash logs it and panics "+
+		"again.", "a bug in a handler", func(t *guard.T) {
+		w := newWorld(t, "a")
+		w.register(&handler{before: func(string) { panic("a bug in a handler") }})
+		t.Did("the handler panics at a")
+		w.run()
+		w.pass(time.Minute)
+	})
+}
+
 func TestTask2_Panic_loses_one_notification(t *testing.T) {
 	guard.Apart(t, "If utilruntime.ReallyCrash is off, the notification is lost, and run continues after a second: with "+
 		"all the others that wait.", func(t *guard.T) {

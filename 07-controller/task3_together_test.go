@@ -5,6 +5,7 @@ package controller_test
 import (
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -162,7 +163,8 @@ func TestTask3_Changes_of_objects_that_wait_for_the_store(t *testing.T) {
 				w.run()
 				t.Did("the queue waits with the first list")
 				w.change(names...)
-				t.Did("the queue goes on, with an addition and a change of each object in one; %s", title)
+				w.remove("b")
+				t.Did("the queue goes on, with an addition and all changes of each object in one; %s", title)
 				queue.door.Open()
 				w.pass(time.Minute)
 				require.True(t, registration.HasSynced(), "the registration has synced")
@@ -223,5 +225,32 @@ func TestTask3_Panic_is_no_delivery(t *testing.T) {
 		w.run()
 		w.pass(time.Minute)
 		require.False(t, registration.HasSynced(), "the registration has synced after a panic")
+	})
+}
+
+func TestTask3_No_registration_syncs_before_its_informer(t *testing.T) {
+	guard.Apart(t, "A registration does not sync before its informer: when its handler has the first list, so has the "+
+		"store.", func(t *guard.T) {
+		for range 20 {
+			var early atomic.Int32
+			w := newWorld(t)
+			t.Did("1000 handlers are registered; as soon as its registration has synced, each asks the informer")
+			for range 1000 {
+				registration, err := w.informer.AddEventHandler(cache.ResourceEventHandlerFuncs{})
+				require.NoError(t, err, "the error of AddEventHandler")
+				t.Go(func() {
+					select {
+					case <-registration.HasSyncedChecker().Done():
+						if !w.informer.HasSynced() {
+							early.Add(1)
+						}
+					case <-t.Context().Done():
+					}
+				})
+			}
+			w.run()
+			require.Zero(t, early.Load(), "registrations that have synced although their informer has not")
+			w.end()
+		}
 	})
 }

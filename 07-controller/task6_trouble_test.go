@@ -139,6 +139,7 @@ func failures() map[string]error {
 	return map[string]error{
 		"no way":        errors.New("connection refused"),
 		"no time":       context.DeadlineExceeded,
+		"a stop":        context.Canceled,
 		"500":           apierrors.NewInternalError(errors.New("etcd is away")),
 		"503":           apierrors.NewServiceUnavailable("starting"),
 		"504":           apierrors.NewTimeoutError("too slow", 1),

@@ -4,6 +4,7 @@ package guard
 
 import (
 	"fmt"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -40,13 +41,39 @@ func (r *run) crash(output string, err error) failure.Failure {
 	}
 	if m := panicLine.FindStringSubmatch(output); m != nil {
 		message := "panic: " + strings.TrimSuffix(m[1], " [recovered, repanicked]")
-		why := noPanic
+		wanted, why := "no panic", noPanic
 		if r.apart {
 			why = r.rule // it is about panics
 		}
-		return r.brokeOff(r.start, message, "no panic", why, crashed)
+		if r.crashes != "" {
+			wanted = "panic: " + r.crashes
+		}
+		return r.brokeOff(r.start, message, wanted, why, crashed)
 	}
 	return r.notUnderstood(output, err)
+}
+
+// crashedWith reports whether a panic with this message ended a child process.
+func crashedWith(message, output string) bool {
+	m := panicLine.FindStringSubmatch(output)
+	return m != nil && strings.HasPrefix(m[1], message)
+}
+
+// survived reports a process that a panic should have ended, and ends it: the panic may come when the test is over. A
+// test that has failed or skipped goes on as usual.
+func (r *run) survived(t *T, rule string) {
+	if t.Failed() || t.Skipped() {
+		return
+	}
+	r.fail(failure.Failure{
+		Kind: failure.Panic, At: r.start, Problem: "the program goes on after a panic",
+		Wanted: "panic: " + r.crashes + ", and the end of the program",
+		Got:    "the program still runs",
+		Why:    rule,
+	})
+	all, _ := r.outcome()
+	r.child.note(func(now *record) { now.Failures, now.Ended = all, true })
+	os.Exit(1)
 }
 
 const onlyOne = "only one goroutine at a time where one of them writes"

@@ -11,6 +11,7 @@
 //	an endless loop                                 X is still running                      watchdog.go
 //	goroutines meet in the same memory (Race)       the two calls that met                  race.go, crash.go
 //	a panic that nothing can recover (Apart)        its message, and the rule               race.go, crash.go
+//	a panic that must end the program does not      the program goes on after a panic       race.go, crash.go
 //
 // How it is built: the bubble runs on a goroutine of its own, and the test's goroutine stays outside, in real time, and
 // watches. Whatever goes wrong is only noted (run.go), and printed when the test is over, because the first thing that

@@ -165,7 +165,8 @@ func TestFine_tests_are_left_alone(t *testing.T) {
 	}
 	slices.Sort(got)
 	require.Equal(t, []string{
-		"PASS TestFine", "PASS TestFine_Apart", "PASS TestFine_Race", "PASS TestFine_Slow", "PASS TestFine_Waits_for_the_world",
+		"PASS TestFine", "PASS TestFine_Apart", "PASS TestFine_Crash", "PASS TestFine_Race", "PASS TestFine_Slow",
+		"PASS TestFine_Waits_for_the_world",
 		"SKIP TestFine_Race_skipped", "SKIP TestFine_Skip",
 	}, got, out)
 	require.Contains(t, out, lineOf(t, "fine_test.go", `t.Skip("not today")`)+": not today",

@@ -61,6 +61,19 @@ func Apart(t *testing.T, rule string, f func(t *T)) {
 	r.inProcess(r.runChild, func() { r.inBubble(f) })
 }
 
+// Crash is Apart for a panic that must end the process: it passes if a panic with this message does so. f makes the
+// code under test panic on a goroutine that nobody guards, and waits. If f returns, the test fails.
+func Crash(t *testing.T, rule, message string, f func(t *T)) {
+	r := newRun(t, rule)
+	r.apart, r.crashes = true, message
+	r.inProcess(r.runChild, func() {
+		r.inBubble(func(t *T) {
+			f(t)
+			r.survived(t, rule)
+		})
+	})
+}
+
 // inProcess calls start, which starts child processes, and in the child process of this test it runs the test.
 func (r *run) inProcess(start, test func()) {
 	if r.pointless() {
@@ -108,11 +121,15 @@ func (r *run) runChild() {
 	switch {
 	case last.Todo != nil:
 		r.passOn([]failure.Failure{*last.Todo}, "")
+	case last.Ended && len(last.Failures) > 0 && r.crashes != "":
+		r.passOn(last.Failures, "") // it also wrote about the panic
 	case last.Ended && len(last.Failures) > 0:
 		r.passOn(last.Failures, unexplained(output))
 	case last.Ended && last.Skipped:
 		r.outer.SkipNow()
 	case last.Ended && err == nil:
+		return
+	case !last.Ended && r.crashes != "" && crashedWith(r.crashes, output):
 		return
 	}
 	r.steps, r.skipped, r.rule = last.Steps, last.Earlier, cmp.Or(last.Rule, r.rule)

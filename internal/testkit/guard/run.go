@@ -46,6 +46,7 @@ type run struct {
 	main     int    // the goroutine of the test's function
 	rule     string // the rule that the test checks now
 	apart    bool   // a child process runs the test, because of panics
+	crashes  string // the panic that must end the child process, if one must
 	see      string // the command that shows a recording
 	steps    []string
 	kept     int // how many steps are

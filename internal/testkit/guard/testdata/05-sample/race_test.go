@@ -100,6 +100,33 @@ func TestTask1_Apart_panic_elsewhere(t *testing.T) {
 	})
 }
 
+func TestFine_Crash(t *testing.T) {
+	guard.Crash(t, "a panic ends the program", "assignment to entry in nil map", func(t *guard.T) {
+		time.Sleep(time.Hour) // of the bubble
+		together(func() { sample.New().SetNil("a", "b") })
+	})
+}
+
+func TestTask1_Crash_survived(t *testing.T) {
+	guard.Crash(t, "a panic ends the program", "a bug", func(t *guard.T) {
+		t.Did("a panic that is swallowed until the test is over")
+		go func() {
+			defer func() {
+				<-t.Context().Done()
+				panic(recover())
+			}()
+			panic("a bug")
+		}()
+		time.Sleep(time.Hour) // of the bubble
+	})
+}
+
+func TestTask1_Crash_of_another_kind(t *testing.T) {
+	guard.Crash(t, "a panic ends the program", "a bug", func(t *guard.T) {
+		together(func() { sample.New().SetNil("a", "b") })
+	})
+}
+
 func TestTask1_Race_fatal(t *testing.T) {
 	guard.Race(t, rule, func(t *guard.T) { sample.New().Unlock() })
 }
