@@ -130,8 +130,8 @@ func TestTask3_No_chain_is_regtest(t *testing.T) {
 }
 
 func TestTask3_Two_calls_share_nothing(t *testing.T) {
-	guard.Test(t, "Two calls for one network return equal Deployments, which share nothing with the network: the network "+
-		"comes from the cache.", func(t *guard.T) {
+	guard.Test(t, "Two calls for one network return equal Deployments, which share nothing with each other or the "+
+		"network: the network comes from the cache.", func(t *guard.T) {
 		n := demo(onServer)
 		n.Labels, n.Annotations = map[string]string{"team": "chain"}, map[string]string{"note": "for the tests"}
 		peers := []string{"b.example.com:8333", "a.example.com:8333", "behind the end"}

@@ -42,15 +42,18 @@ type run struct {
 
 	mu       sync.Mutex // guards all below; never held while something else is waited for
 	inner    *T
-	bubble   int    // 0 when there is none
-	main     int    // the goroutine of the test's function
-	rule     string // the rule that the test checks now
-	apart    bool   // a child process runs the test, because of panics
-	crashes  string // the panic that must end the child process, if one must
-	see      string // the command that shows a recording
-	steps    []string
-	kept     int // how many steps are
-	skipped  int // steps no longer kept
+	bubble   int      // 0 when there is none
+	main     int      // the goroutine of the test's function
+	rule     string   // the rule that the test checks now
+	apart    bool     // a child process runs the test, because of panics
+	crashes  string   // the panic that must end the child process, if one must
+	see      string   // the command that shows a recording
+	steps    []string // a line each, see did
+	kept     int      // how many steps are
+	skipped  int      // steps no longer kept
+	last     string   // the latest step,
+	times    int      // which was done so often in a row
+	done     int      // steps in all
 	failures []failure.Failure
 	more     int // failures not kept
 	todos    []met
@@ -109,14 +112,22 @@ func (r *run) leaves() bool {
 	return on
 }
 
+// did notes a step. Equal ones in a row are one line.
 func (r *run) did(step string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.steps) == r.kept {
-		r.steps = slices.Delete(r.steps, 0, 1)
-		r.skipped++
+	r.done++
+	if r.last == step && len(r.steps) > 0 {
+		r.times++
+		r.steps[len(r.steps)-1] = fmt.Sprintf("%s (%d times)", step, r.times)
+	} else {
+		if len(r.steps) == r.kept {
+			r.steps = slices.Delete(r.steps, 0, 1)
+			r.skipped++
+		}
+		r.steps = append(r.steps, step)
+		r.last, r.times = step, 1
 	}
-	r.steps = append(r.steps, step)
 	r.child.note(func(now *record) { now.Steps, now.Earlier = slices.Clone(r.steps), r.skipped })
 }
 
@@ -124,7 +135,7 @@ func (r *run) did(step string) {
 func (r *run) stepsDone() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.skipped + len(r.steps)
+	return r.done
 }
 
 // fail notes a failure, at the line of the test that the calling goroutine is at, unless f has a line. The first one

@@ -35,7 +35,7 @@ func (e *NameTakenError) Error() string {
 // replicas as the network has nodes, or 3 without a number. Its container bitcoind runs the image bitcoin/bitcoin with
 // the network's version as the tag. The arguments are -chain=CHAIN, then -addnode=PEER for each peer in the network's
 // order, then -NAME=VALUE for each option, sorted by name. Without a chain it is regtest. Two calls for one network
-// return equal Deployments, which share nothing with the network.
+// return equal Deployments, which share nothing with each other or the network.
 //
 //workshop:task 3
 func NewDeployment(network *BitcoinNetwork) *appsv1.Deployment {

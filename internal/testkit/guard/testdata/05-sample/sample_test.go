@@ -34,6 +34,9 @@ func TestTask2_Equal_after_many_steps(t *testing.T) {
 		for i := range 20 {
 			t.Did("step %d", i)
 		}
+		for range 3 {
+			t.Did("again")
+		}
 		assert.Equal(t, 1, 2)
 		t.Rule("second, which need not tell the steps again")
 		assert.Equal(t, 3, 4)
