@@ -129,6 +129,11 @@ func (p *pausingIndexer) List() []any {
 	return p.Indexer.List()
 }
 
+func (p *pausingIndexer) ListKeys() []string {
+	defer p.pause(&p.list)
+	return p.Indexer.ListKeys()
+}
+
 // failingIndexer fails one of its methods for the Deployment named bad.
 type failingIndexer struct {
 	cache.Indexer

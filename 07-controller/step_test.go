@@ -5,6 +5,7 @@ package controller_test
 // namespace and another Deployment in the same one, each with its budget. No step may touch them.
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"strings"
@@ -32,6 +33,8 @@ type step struct {
 	// server has the cached budgets unless the test gives it others.
 	server *budgetServer
 	events eventLog
+	// ctx is the context of Reconcile, t.Context() by default.
+	ctx context.Context
 }
 
 // neighbours are two Deployments that default/web has nothing to do with.
@@ -77,7 +80,10 @@ func (s *step) run(t *guard.T, rule string) error {
 	})
 	require.NoError(t, err, "the error of New")
 	t.Did("Reconcile default/web")
-	err = c.Reconcile(t.Context(), cache.NewObjectName("default", "web"))
+	if s.ctx == nil {
+		s.ctx = t.Context()
+	}
+	err = c.Reconcile(s.ctx, cache.NewObjectName("default", "web"))
 
 	t.Rule("Reconcile never changes a cached object: it is shared with every other reader, so copy it first.")
 	requireSame(t, deploymentsBefore, snapshot(deployments), "the Deployment in the cache")

@@ -187,7 +187,7 @@ func TestTask1_End_waits_for_an_object_on_its_way(t *testing.T) {
 				require.False(t, w.informer.IsStopped(), "the informer is stopped with an object on its way into the store")
 				t.Did("the object comes into the store")
 				door.Open()
-				synctest.Wait()
+				settle()
 				require.True(t, isClosed(w.ended), "RunWithContext has returned after the object came into the store")
 			})
 		})
@@ -206,7 +206,7 @@ func TestTask1_End_waits_for_the_queues_answer(t *testing.T) {
 		require.False(t, queue.asked && isClosed(w.ended), "RunWithContext has returned during a call of HasSynced")
 		t.Did("the queue answers")
 		queue.door.Open()
-		synctest.Wait()
+		settle()
 		require.True(t, isClosed(w.ended), "RunWithContext has returned after the queue has answered")
 	})
 }

@@ -122,9 +122,7 @@ func TestTask2_Handlers_wait_for_the_first_write(t *testing.T) {
 }
 
 func TestTask2_Write_that_fails_is_no_change(t *testing.T) {
-	for method, want := range guard.InOrder(map[string][]string{
-		"Add": {}, "Update": {"add bad@2"}, "Delete": {"add bad@2", "update bad@2 to bad@3"},
-	}) {
+	for _, method := range []string{"Add", "Update", "Delete"} {
 		t.Run(method, func(t *testing.T) {
 			guard.Test(t, "The store changes first, then the handlers: a handler that receives a change finds it in the "+
 				"store, so it does not receive one that the store has refused.", func(t *guard.T) {
@@ -134,13 +132,13 @@ func TestTask2_Write_that_fails_is_no_change(t *testing.T) {
 				h := w.handle()
 				w.run()
 				t.Did("%s of the indexer fails for one object", method)
-				for _, step := range []func(...string){w.create, w.change, w.remove} {
+				// All of them, if the informer does not take the layers that it is given, as client-go's.
+				want := []string{"add bad@2", "update bad@2 to bad@3", "delete bad@4"}
+				for i, step := range []func(...string){w.create, w.change, w.remove} {
 					if step("bad"); store.failed > 0 {
+						want = want[:i]
 						break
 					}
-				}
-				if store.failed == 0 { // the informer does not take the layers that it is given, as client-go's
-					want = []string{"add bad@2", "update bad@2 to bad@3", "delete bad@4"}
 				}
 				require.Equal(t, want, h.calls(), "the handler's calls")
 			})

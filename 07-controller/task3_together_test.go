@@ -185,8 +185,9 @@ func TestTask3_Handlers_that_come_hold_up_no_change(t *testing.T) {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // so that only a lock can make this goroutine wait
 		t.Did("a is created while a handler comes; more of them come without a pause")
 		store.list = func() { source.Add(deployment("a")) }
+		stored := func() bool { _, exists, _ := w.informer.GetStore().Get(deployment("a")); return exists }
 		came := 0
-		for ; came < 10 && len(w.informer.GetStore().ListKeys()) == 0; came++ {
+		for ; came < 10 && !stored(); came++ {
 			_, err := w.informer.AddEventHandler(cache.ResourceEventHandlerFuncs{})
 			require.NoError(t, err, "the error of AddEventHandler")
 		}

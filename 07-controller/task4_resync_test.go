@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 
 	controller "client-go-workshop/07-controller"
@@ -51,8 +52,9 @@ func TestTask4_Resync_reaches_those_that_are_due(t *testing.T) {
 		"due.", func(t *guard.T) {
 		w := every(t, time.Minute, "a")
 		often, seldom, never := w.handle(), w.handleEvery(150*time.Second), w.handleEvery(0)
+		almost := w.handleEvery(61 * time.Second)
 		w.run()
-		for _, h := range []*handler{often, seldom, never} {
+		for _, h := range []*handler{often, seldom, never, almost} {
 			require.Equal(t, []string{"first a@2"}, h.calls(), "the calls for the first list")
 		}
 		w.pass(time.Second)
@@ -63,7 +65,10 @@ func TestTask4_Resync_reaches_those_that_are_due(t *testing.T) {
 				"handler are at least its period apart.")
 			require.Len(t, seldom.calls(), map[bool]int{true: 1}[minute%3 == 0],
 				"calls in minute %d, with a period of two and a half minutes", minute)
+			require.Len(t, almost.calls(), 1-minute%2, "calls in minute %d, with a period of a minute and a second", minute)
 			require.Empty(t, never.calls(), "calls in minute %d, without resyncs", minute)
+			t.Did("another handler is registered, and removed")
+			require.NoError(t, w.informer.RemoveEventHandler(w.register(&handler{})), "the error of RemoveEventHandler")
 		}
 	})
 }
@@ -170,8 +175,9 @@ func TestTask4_Event_without_news_counts_as_a_resync(t *testing.T) {
 			"again a@y", "update a@y to a@20", "again a@20", "update a@20 to a@19",
 		} {
 			version := []string{"10", "", "", "x", "x", "y", "y", "20", "20", "19"}[i]
-			t.Did("an event: a has version %q", version)
-			source.events.Modify(generationOf(version, int64(i)))
+			event := []watch.EventType{watch.Modified, watch.Added}[i/2%2]
+			t.Did("the watch reports %s: a has version %q", event, version)
+			source.events.Action(event, generationOf(version, 2+int64(i/2))) // a new status is no new generation
 			require.Equal(t, []string{want}, often.calls(), "the calls with resyncs")
 			if i%2 == 0 {
 				require.Empty(t, never.calls(), "the calls without resyncs")
@@ -258,10 +264,14 @@ func TestTask4_Not_more_often_than_each_second(t *testing.T) {
 		t.Rule("A period below a second becomes a second. So does the pace, if this period is the shortest.")
 		require.Len(t, without("first", late.calls()), 9, "calls of a handler that comes between two resyncs")
 		t.Rule("A period below a second becomes a second.")
-		w = every(t, 500*time.Millisecond, "a").run()
+		w = every(t, 500*time.Millisecond, "a")
+		early := w.handle()
+		w.run()
+		early.calls()
 		h = w.handleEvery(500 * time.Millisecond)
 		h.calls()
 		w.pass(10*time.Second + 250*time.Millisecond)
+		require.Len(t, early.calls(), 10, "calls in ten seconds, with the informer's period of half a second")
 		require.LessOrEqual(t, len(h.calls()), 10, "calls of a late handler, with a resync every half second wanted")
 	})
 }
@@ -330,6 +340,7 @@ func TestTask4_List_without_news_before_the_first_resync(t *testing.T) {
 		early.calls()
 		late.calls()
 		t.Did("this informer has no resyncs")
+		w.pass(25 * time.Hour)
 		w.away(func() { w.create("c") })
 		require.Equal(t, []string{"add c@4", "again a@2", "again b@3"}, sorted(early.calls()), "the early handler's calls")
 		require.Equal(t, []string{"add c@4", "again a@2", "again b@3"}, sorted(late.calls()), "the late handler's calls")

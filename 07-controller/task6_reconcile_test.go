@@ -73,6 +73,7 @@ func TestTask6_One_step(t *testing.T) {
 	drifted := func(b *policyv1.PodDisruptionBudget) { b.Spec.MinAvailable = ptr.To(intstr.FromInt32(0)) }
 	going := func(b *policyv1.PodDisruptionBudget) { b.DeletionTimestamp = ptr.To(metav1.Now()) }
 	wide := func(b *policyv1.PodDisruptionBudget) { b.Spec.Selector = &metav1.LabelSelector{} }
+	apart := func(b *policyv1.PodDisruptionBudget) { b.Spec.Selector.MatchLabels = map[string]string{"app": "db"} }
 	both := func(b *policyv1.PodDisruptionBudget) { b.Spec.MaxUnavailable = ptr.To(intstr.FromInt32(1)) }
 	otherOwner := ownedByOther("StatefulSet", "db", "db-uid")
 	for _, test := range []struct { // in the order of the README's table
@@ -140,6 +141,9 @@ func TestTask6_One_step(t *testing.T) {
 		{"foreign in the way", case6{web(), webBudget(noOwner, noLabel, drifted), nil, conflict,
 			"If a Deployment wants a budget, and a foreign one has its name, Reconcile records " +
 				"a BudgetConflict Event."}},
+		{"foreign, of other Pods", case6{web(), webBudget(noOwner, noLabel, apart), nil, conflict,
+			"If a Deployment wants a budget, and a foreign one has its name, Reconcile records " +
+				"a BudgetConflict Event, whatever Pods that budget selects."}},
 		{"foreign, controlled", case6{web(), webBudget(otherOwner), nil, conflict,
 			"Reconcile never writes to a foreign budget: another object controls it, even with our label " +
 				"on it."}},

@@ -129,6 +129,42 @@ func TestTask6_Failures_are_returned(t *testing.T) {
 	}
 }
 
+func TestTask6_Context_that_ends(t *testing.T) {
+	const rule = "A nil error means that there is nothing to do until the next event."
+	writes := map[string]*step{
+		"create": {deployment: web()},
+		"update": {deployment: web(replicas(4)), budget: webBudget()},
+		"delete": {deployment: web(replicas(1)), budget: webBudget()},
+	}
+	for verb, s := range guard.InOrder(writes) {
+		t.Run("before the "+verb, func(t *testing.T) {
+			guard.Test(t, rule, func(t *guard.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				cancel()
+				t.Did("the context ends")
+				s := step{deployment: s.deployment, budget: s.budget, ctx: ctx}
+				if err := s.run(t, rule); len(s.server.callLog()) == 0 {
+					require.Error(t, err, "the error of Reconcile, whose context had ended, and which wrote nothing")
+				}
+			})
+		})
+		t.Run("during the "+verb, func(t *testing.T) {
+			guard.Test(t, rule, func(t *guard.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				s := step{deployment: s.deployment, budget: s.budget, ctx: ctx}
+				if s.server = newBudgetServer(); s.budget != nil {
+					s.server = newBudgetServer(s.budget)
+				}
+				s.server.before = func(context.Context, string) error { cancel(); return nil }
+				t.Did("the context ends while the server writes")
+				_ = s.run(t, rule)
+				t.Rule("Each successful write records one Event.")
+				require.Len(t, s.events.list(), 1, "Events")
+			})
+		})
+	}
+}
+
 // failures are what a server, or the way to it, can answer. All of them may pass.
 func failures() map[string]error {
 	forbidden := func(why string) error { return apierrors.NewForbidden(budgetResource, "web", errors.New(why)) }

@@ -156,12 +156,12 @@ func TestTask7_No_work_before_both_caches_are_complete(t *testing.T) {
 			m.closed.Store(true)
 		})
 		defer m.stop()
-		m.pass(10 * time.Second)
+		m.pass(24 * time.Hour)
 		require.Equal(t, 2, m.queue.Len(), "keys in the queue before the budgets are listed")
 		require.Empty(t, m.server.callLog(), "writes to the server before the budgets are listed")
 
 		m.closed.Store(false)
-		m.pass(time.Minute) // the Reflector backs off
+		m.pass(2 * time.Minute) // the Reflector backs off
 		require.Zero(t, m.queue.Len(), "keys in the queue after the budgets are listed")
 		t.Rule("Reconcile does not write a budget that is right.")
 		require.Empty(t, m.server.callLog(), "writes to the server after the budgets are listed")
