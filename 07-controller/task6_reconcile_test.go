@@ -76,6 +76,8 @@ func TestTask6_One_step(t *testing.T) {
 	apart := func(b *policyv1.PodDisruptionBudget) { b.Spec.Selector.MatchLabels = map[string]string{"app": "db"} }
 	both := func(b *policyv1.PodDisruptionBudget) { b.Spec.MaxUnavailable = ptr.To(intstr.FromInt32(1)) }
 	otherOwner := ownedByOther("StatefulSet", "db", "db-uid")
+	paused := func(d *appsv1.Deployment) { d.Spec.Paused = true }
+	noPods := func(d *appsv1.Deployment) { d.Status = appsv1.DeploymentStatus{ObservedGeneration: d.Generation + 1} }
 	for _, test := range []struct { // in the order of the README's table
 		name string
 		case6
@@ -86,6 +88,11 @@ func TestTask6_One_step(t *testing.T) {
 			"Reconcile creates a budget for a Deployment that wants one and has none: two replicas are enough."}},
 		{"another annotation", case6{web(annotated("enabled")), nil, create, created,
 			"Reconcile creates a budget for a Deployment that wants one and has none: only one value opts out."}},
+		{"a paused rollout", case6{web(paused), nil, create, created,
+			"Reconcile creates a budget for a Deployment that wants one and has none: a drain evicts Pods during a " +
+				"pause too."}},
+		{"no Pods yet", case6{web(noPods), nil, create, created,
+			"Reconcile creates a budget for a Deployment that wants one and has none: spec.replicas decides."}},
 		{"leaves alone what is right", case6{web(), webBudget(), nil, nil,
 			"Reconcile does not write a budget that is right: each write is an event that comes back here."}},
 		{"sends no repair of nothing", case6{web(replicas(2)), budgetOf(web(replicas(2))), nil, nil,
@@ -94,6 +101,8 @@ func TestTask6_One_step(t *testing.T) {
 			"Reconcile repairs a budget of ours that is wrong: a user has edited its spec."}},
 		{"repairs a wide selector", case6{web(), webBudget(wide), update, repaired,
 			"Reconcile repairs a budget of ours that is wrong: its selector selects every Pod."}},
+		{"repairs in a pause", case6{web(paused), webBudget(drifted), update, repaired,
+			"Reconcile repairs a budget of ours that is wrong: a drain evicts Pods during a pause too."}},
 		{"repairs maxUnavailable", case6{web(), webBudget(both), update, repaired,
 			"Reconcile repairs a budget of ours that is wrong: it has maxUnavailable."}},
 		{"follows a scale-up", case6{web(replicas(6)), webBudget(), update, repaired,
