@@ -6,8 +6,8 @@ import (
 )
 
 // ProcessorTime returns how long the processors work for this process while f runs. Time in which others have them does
-// not count, so a bound holds on a busy machine too. On Windows it is real time, because the clock of a process ticks 64
-// times in a second there. Where other goroutines are idle, as in Race, this is the work of f.
+// not count, so a bound holds on a busy machine too. On Windows it is real time: the clock of a process ticks 64 times
+// in a second there. Where other goroutines are idle, as in Race, this is the work of f.
 func ProcessorTime(f func()) time.Duration {
 	start, used := time.Now(), processorTime()
 	f()
