@@ -91,11 +91,16 @@ func (s *store) Replace(objs []any, version string) error {
 }
 
 // refuseEvents is for store.onCall: the store refuses everything but lists.
-func refuseEvents(call string) error {
-	if strings.HasPrefix(call, "Replace") {
-		return nil
+func refuseEvents(call string) error { return refuseEventsWith(errors.New("not this one"))(call) }
+
+// refuseEventsWith is refuseEvents with an error.
+func refuseEventsWith(err error) func(call string) error {
+	return func(call string) error {
+		if strings.HasPrefix(call, "Replace") {
+			return nil
+		}
+		return err
 	}
-	return errors.New("not this one")
 }
 
 // ofCaller is the key of a value in the context of each caller. See countErrors.

@@ -5,6 +5,7 @@ package reflector_test
 import (
 	"context"
 	"errors"
+	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -152,6 +153,15 @@ func TestTask1_Replace_that_fails_is_an_error(t *testing.T) {
 			"list before, in Replace and after a Replace that failed: the next list must not be older.")
 		require.Equal(t, []string{"", "8"}, seen, "LastSyncResourceVersion during the 2nd and 3rd Replace")
 		require.Equal(t, "8", r.LastSyncResourceVersion(), "LastSyncResourceVersion after the 3rd Replace")
+
+		for _, broken := range []error{context.Canceled, context.DeadlineExceeded, io.EOF} {
+			t.Rule(failed + " The context of the caller has not ended.")
+			st.onCall = func(string) error { return broken }
+			s.lists = append(s.lists, lists("9"))
+			t.Did("the store refuses a list: %v", broken)
+			_, err := once(t, s, st)
+			require.ErrorContains(t, err, broken.Error(), "the error of ListAndWatchWithContext")
+		}
 	})
 }
 

@@ -100,6 +100,16 @@ func TestTask1_Token_that_has_expired(t *testing.T) {
 		require.ErrorIs(t, err, away, "the error of ListAndWatchWithContext")
 		require.Equal(t, []string{"list@0", "list@"}, s.requests(), "requests to the source")
 		require.Empty(t, st.calls(), "calls of the store")
+
+		t.Rule("ListAndWatchWithContext returns an error if a list failed. A list that comes with an error is not complete.")
+		*s = script{}
+		s.lists = append(s.lists, page("more", "a", "b"), listFails(errExpired),
+			func(metav1.ListOptions) (apiruntime.Object, error) { return &appsv1.DeploymentList{}, away })
+		t.Did("the token of the second page has expired; the source answers the next list with an empty one and an error, "+
+			"as client-go's clients do: %v", away)
+		_, err = once(t, s, st)
+		require.ErrorIs(t, err, away, "the error of ListAndWatchWithContext")
+		require.Empty(t, st.calls(), "calls of the store")
 	})
 }
 

@@ -1,8 +1,10 @@
 package reflector_test
 
-// Task 2: the objects that the store receives.
+// Task 2: the objects that the store receives, and the errors that it returns.
 
 import (
+	"context"
+	"io"
 	"testing"
 	"time"
 
@@ -10,9 +12,12 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
 
 	reflector "client-go-workshop/03-reflector"
 	"client-go-workshop/internal/testkit/guard"
@@ -80,14 +85,14 @@ func TestTask2_Other_kinds_of_unstructured_objects_are_left_out(t *testing.T) {
 		}
 		s, st := &script{}, &store{}
 		s.lists = append(s.lists, lists("7"))
-		s.watches = append(s.watches, s.sends(
+		s.watches = append(s.watches, s.sends(watch.Event{Type: watch.Added},
 			watch.Event{Type: watch.Added, Object: object("apps/v1", "ReplicaSet", "r", "8")},
 			watch.Event{Type: watch.Modified, Object: object("example.com/v1", "Deployment", "theirs", "8")},
 			watch.Event{Type: watch.Deleted, Object: object("apps/v1beta1", "Deployment", "old", "8")},
 			watch.Event{Type: watch.Added, Object: object("apps/v1", "Deployment", "a", "9")},
 			watch.Event{Type: watch.Bookmark, Object: object("apps/v1", "ReplicaSet", "", "10")}))
-		t.Did("a Reflector for unstructured objects of kind Deployment in apps/v1; r, theirs, old and a come, and a " +
-			"bookmark of kind ReplicaSet")
+		t.Did("a Reflector for unstructured objects of kind Deployment in apps/v1; an event without an object comes, " +
+			"r, theirs, old and a, and a bookmark of kind ReplicaSet")
 		r := reflector.NewReflector(s, object("apps/v1", "Deployment", "", ""), st, 0)
 		listAndWatchFor(t, r, time.Minute)
 		require.Equal(t, "9", r.LastSyncResourceVersion(), "LastSyncResourceVersion after these events")
@@ -125,6 +130,58 @@ func TestTask2_Without_a_type_all_objects_come(t *testing.T) {
 		t.Did("a Reflector without an expected type; a ReplicaSet, a Status and a Deployment come")
 		listAndWatchFor(t, reflector.NewReflector(s, nil, st, 0), time.Minute)
 		require.Equal(t, []string{"Replace [] @7", "Add r@8", "Add a@9"}, st.calls(), "calls of the store")
+	})
+}
+
+func TestTask2_Error_of_the_store_is_not_the_servers(t *testing.T) {
+	const rule = "An error of the store does not end a watch or hold the version back, even if it is an error with " +
+		"which watches end. The server did not send it."
+	guard.Test(t, rule, func(t *guard.T) {
+		for _, broken := range []error{
+			busy, internal, errExpired, errRefused, notFound, invalid, apierrors.NewConflict(schema.GroupResource{}, "a", nil),
+			io.EOF, context.Canceled, context.DeadlineExceeded, &cache.VeryShortWatchError{},
+		} {
+			t.Story(8)
+			t.Rule(rule)
+			reported := countErrors(t)
+			s, st := &script{}, &store{onCall: refuseEventsWith(broken)}
+			s.lists = append(s.lists, lists("7"))
+			s.watches = append(s.watches, s.sends(event(watch.Added, "a", "8"), event(watch.Modified, "a", "9"),
+				event(watch.Deleted, "a", "10")))
+			r := newScripted(s, st)
+			t.Did("a watch brings a@8, the change a@9 and the deletion a@10; the store refuses each: %v", broken)
+			listAndWatchFor(t, r, time.Minute)
+			want := []string{"Replace [] @7", "Add a@8", "Update a@9", "Delete a@10"}
+			require.Equal(t, want, st.calls(), "calls of the store")
+			require.Equal(t, []string{"list@0", "watch@7"}, s.requests(), "requests to the source")
+			require.Equal(t, "10", r.LastSyncResourceVersion(), "LastSyncResourceVersion after the events")
+			t.Rule("An error of the store is reported with utilruntime.HandleErrorWithContext, whatever the error is.")
+			require.GreaterOrEqual(t, reported.Load(), int64(3), "errors that were reported with the caller's context")
+		}
+	})
+}
+
+func TestTask2_Store_may_change_the_objects(t *testing.T) {
+	guard.Test(t, "The version moves to the one that the server wrote into the event's object. The objects belong to the "+
+		"store then, and its transformer may drop their metadata.", func(t *guard.T) {
+		s, st := &script{}, &store{}
+		events := []watch.Event{
+			event(watch.Added, "a", "8"), event(watch.Modified, "a", "9"), event(watch.Deleted, "a", "10"),
+		}
+		s.lists, s.watches = append(s.lists, lists("7")), append(s.watches, s.sends(events...))
+		r := newScripted(s, st)
+		var seen []string
+		st.onCall = func(call string) error {
+			if n := len(seen); n > 0 && n <= len(events) { // the first call is Replace
+				events[n-1].Object.(*appsv1.Deployment).ResourceVersion = ""
+			}
+			seen = append(seen, r.LastSyncResourceVersion())
+			return nil
+		}
+		t.Did("a watch brings a@8, the change a@9 and the deletion a@10; the store removes the version from each object")
+		listAndWatchFor(t, r, time.Minute)
+		require.Equal(t, []string{"", "7", "8", "9"}, seen, "LastSyncResourceVersion during each call of the store")
+		require.Equal(t, "10", r.LastSyncResourceVersion(), "LastSyncResourceVersion after the events")
 	})
 }
 

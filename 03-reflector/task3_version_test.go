@@ -37,11 +37,12 @@ var (
 		metav1.StatusCause{Message: "etcd is slow"})
 	// The type of the cause is enough, and so is code 410 if the reason is not one that apierrors knows. A reason that
 	// apierrors knows counts more than the code.
-	errTooLargeByCause = status(503, "TryLater", metav1.StatusCause{Type: metav1.CauseTypeResourceVersionTooLarge})
-	errNewReason       = status(410, "TooOld")
-	errExpiredBy500    = status(500, metav1.StatusReasonExpired)
-	errGoneBy500       = status(500, metav1.StatusReasonGone)
-	errTooLargeBy500   = status(500, metav1.StatusReasonTimeout,
+	errTooLargeByCause = status(503, "TryLater", metav1.StatusCause{Message: "etcd is slow"},
+		metav1.StatusCause{Type: metav1.CauseTypeResourceVersionTooLarge})
+	errNewReason     = status(410, "TooOld")
+	errExpiredBy500  = status(500, metav1.StatusReasonExpired)
+	errGoneBy500     = status(500, metav1.StatusReasonGone)
+	errTooLargeBy500 = status(500, metav1.StatusReasonTimeout,
 		metav1.StatusCause{Message: "Too large resource version"})
 
 	// errTimeout is a timeout of something else, from a proxy that gives no details.

@@ -269,6 +269,7 @@ func TestTask4_Watch_that_fails_otherwise_makes_a_list_due(t *testing.T) {
 			apierrors.NewServiceUnavailable("starting"), apierrors.NewInternalError(errors.New("etcd is away")),
 			fmt.Errorf("read: %w", syscall.ECONNRESET), errors.New("the network is away"), errExpired, errTooLarge,
 			apierrors.NewServiceUnavailable("error trying to reach service: dial tcp 10.0.0.1:443: connection refused"),
+			errors.New("http2: client connection lost"), fmt.Errorf("dial: %w", syscall.ETIMEDOUT),
 		} {
 			t.Story(8)
 			s := &script{}

@@ -165,7 +165,9 @@ func TestTask5_Error_of_Resync_is_not_returned(t *testing.T) {
 		require.Equal(t, time.Minute, time.Since(start), "time until ListAndWatchWithContext returned")
 
 		t.Rule("An error of Resync ends the resyncs and makes a list due, even if it is an error with which watches end.")
-		for _, broken := range []error{io.EOF, context.Canceled, errExpired, &cache.VeryShortWatchError{}} {
+		for _, broken := range []error{
+			io.EOF, context.Canceled, context.DeadlineExceeded, errExpired, &cache.VeryShortWatchError{},
+		} {
 			t.Story(8)
 			s.lists, st.onCall = append(s.lists, lists("7")), func(call string) error {
 				if call == "Resync" {

@@ -4,6 +4,7 @@ package reflector_test
 
 import (
 	"fmt"
+	"io"
 	"testing"
 	"time"
 
@@ -81,7 +82,7 @@ func TestTask6_Store_receives_bookmarks_and_versions(t *testing.T) {
 		var seen []string
 		st.onCall = func(call string) error {
 			seen = append(seen, r.LastSyncResourceVersion())
-			return refuseEvents(call)
+			return refuseEventsWith(io.EOF)(call) // which is also how a watch ends
 		}
 		listAndWatchFor(t, r, time.Minute)
 		calls := st.calls()
@@ -130,6 +131,17 @@ func TestTask6_Store_may_want_only_one_of_them(t *testing.T) {
 			once(t, s, c.store)
 			require.Equal(t, c.want, st.calls(), "calls of the store")
 		}
+
+		t.Rule("A cache.ReflectorBookmarkStore receives each bookmark, and each moves the version, whatever its " +
+			"annotations are. The watch goes on.")
+		s := &script{}
+		s.lists = append(s.lists, lists("7"))
+		s.watches = append(s.watches, s.sends(event(watch.Added, "a", "8"), allOfIt("20")))
+		t.Did("the watch sends a@8, and a bookmark of version 20 with the annotation %s", metav1.InitialEventsAnnotationKey)
+		r, _ := once(t, s, bookmarkStore{st})
+		require.Equal(t, []string{"Replace [] @7", "Add a@8", "Bookmark @20"}, st.calls(), "calls of the store")
+		require.Equal(t, []string{"list@0", "watch@7"}, s.requests(), "requests to the source")
+		require.Equal(t, "20", r.LastSyncResourceVersion(), "LastSyncResourceVersion after the bookmark")
 	})
 }
 

@@ -147,6 +147,17 @@ func TestTask7_Version_is_used_again_after_a_good_stream(t *testing.T) {
 		t.Did("a stream comes to 7 and gets 410; the stream at 7 is refused; the next one comes to 8 and gets 410")
 		stream(t, s, &store{})
 		require.Equal(t, []string{"watch@", "watch@7", "watch@", "watch@8"}, s.requests(), "requests to the source")
+
+		t.Rule("After one refusal a stream asks for none, until a stream or a list has come. A server that is busy has not " +
+			"taken the refusal back.")
+		*s = script{}
+		s.watches = append(s.watches, s.sends(allOfIt("7"), failing(errExpired)), watchFails(errExpired), watchFails(busy),
+			s.sends(failing(busy)), watchFails(errRefused), s.sends(allOfIt("8")))
+		t.Did("a stream comes to 7 and gets 410; the stream at 7 is refused; the next three are answered 429, ended with " +
+			"429, and refused a connection")
+		stream(t, s, &store{})
+		require.Equal(t, []string{"watch@", "watch@7", "watch@", "watch@", "watch@", "watch@"}, s.requests(),
+			"requests to the source")
 	})
 }
 

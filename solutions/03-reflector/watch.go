@@ -132,15 +132,16 @@ func (r *Reflector) consume(ctx context.Context, w *session) error {
 		if err != nil {
 			return err
 		}
+		version := object.GetResourceVersion() // now: the store may change the object
 		// An error of the store does not end the watch or hold the version back: the next event is about another object,
 		// and a new watch would bring the same event again.
-		if err := r.apply(ctx, r.store, event, object.GetResourceVersion()); err != nil {
+		if err := r.apply(ctx, r.store, event, version); err != nil {
 			utilruntime.HandleErrorWithContext(ctx, err, "The store has not taken a watch event", "reflector", r.name,
 				"event", event.Type)
 		}
 		w.inOrder = w.inOrder || event.Type == watch.Modified || event.Type == watch.Deleted || event.Type == watch.Bookmark
 		if w.inOrder {
-			r.advance(object.GetResourceVersion())
+			r.advance(version)
 		}
 	}
 }

@@ -133,13 +133,14 @@ func (r *Reflector) consume(ctx context.Context, w *session) error {
 			continue
 		}
 		w.events++
-		if err := r.apply(ctx, r.store, event, object.GetResourceVersion()); err != nil {
+		version := object.GetResourceVersion() // now: the store may change the object
+		if err := r.apply(ctx, r.store, event, version); err != nil {
 			utilruntime.HandleErrorWithContext(ctx, err, "The store has not taken a watch event", "reflector", r.name,
 				"event", event.Type)
 		}
 		w.inOrder = w.inOrder || event.Type == watch.Modified || event.Type == watch.Deleted || event.Type == watch.Bookmark
 		if w.inOrder {
-			r.advance(object.GetResourceVersion())
+			r.advance(version)
 		}
 	}
 	return r.ended(ctx, w)
