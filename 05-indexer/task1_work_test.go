@@ -64,6 +64,12 @@ func TestTask1_Get_does_not_search(t *testing.T) {
 			return func() { s.Get(own) }
 		})
 		require.LessOrEqual(t, reads, guardpage.Most, "calls of Get that read other keys")
+		t.Did("Get of a key that is not there")
+		reads = guardpage.Reads(t, func(keys []string, own string) func() {
+			s := filled(slices.DeleteFunc(keys, func(key string) bool { return key == own }), nil)
+			return func() { s.Get(own) }
+		})
+		require.LessOrEqual(t, reads, guardpage.Most, "calls of Get that read other keys")
 	})
 }
 

@@ -55,6 +55,8 @@ func TestTask2_Lookups_read_the_table(t *testing.T) {
 			}
 			t.Rule(lookups)
 			requireCalls(t, calls, 0, "ByIndex", func() { s.ByIndex("image", "nginx") })
+			requireCalls(t, calls, 0, "ByIndex of a missing value", func() { s.ByIndex("image", "caddy") })
+			requireCalls(t, calls, 0, "IndexKeys of a missing value", func() { s.IndexKeys("image", "caddy") })
 			requireCalls(t, calls, 0, "IndexKeys", func() { s.IndexKeys("image", "nginx") })
 			requireCalls(t, calls, 0, "ListIndexFuncValues", func() { s.ListIndexFuncValues("image") })
 			requireCalls(t, calls, 0, "Get", func() { s.Get("default/web-7") })
@@ -97,6 +99,39 @@ func TestTask2_Lookups_by_value_do_not_search(t *testing.T) {
 				return func() { lookup(s, own) }
 			})
 			require.LessOrEqual(t, reads, guardpage.Most, "calls of "+name+" that read other keys or values")
+			t.Did("%s of a value that no object has", name)
+			reads = guardpage.Reads(t, func(keys []string, own string) func() {
+				s := filled(slices.DeleteFunc(keys, func(key string) bool { return key == own }), value)
+				return func() { lookup(s, own) }
+			})
+			require.LessOrEqual(t, reads, guardpage.Most, "calls of "+name+" that read other keys or values")
+		}
+	})
+}
+
+func TestTask2_Lookups_take_memory_for_what_they_find(t *testing.T) {
+	guard.Test(t, "The work of a lookup does not grow with the number of stored objects: its result has room for the "+
+		"objects that it finds, not for all.", func(t *guard.T) {
+		s := newThreadSafe(byImage())
+		t.Did("Update 10000 keys, of objects that run nginx, and default/db, which runs caddy")
+		for i := range 10_000 {
+			s.Update(fmt.Sprintf("default/web-%d", i), deploy("default/web", "nginx"))
+		}
+		s.Update("default/db", deploy("default/db", "caddy"))
+		for name, lookup := range guard.InOrder(map[string]func(){
+			"ByIndex":             func() { s.ByIndex("image", "caddy") },
+			"IndexKeys":           func() { s.IndexKeys("image", "caddy") },
+			"ListIndexFuncValues": func() { s.ListIndexFuncValues("image") },
+		}) {
+			t.Did("%s of caddy, 100 times", name)
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			for range 100 {
+				lookup()
+			}
+			runtime.ReadMemStats(&after)
+			kilobytes := (after.TotalAlloc - before.TotalAlloc) / 100 / 1024
+			require.LessOrEqual(t, kilobytes, uint64(8), "kilobytes that a call of "+name+" takes")
 		}
 	})
 }

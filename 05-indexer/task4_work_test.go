@@ -131,6 +131,54 @@ func TestTask4_Nothing_has_no_values(t *testing.T) {
 		})
 }
 
+func TestTask4_Replace_is_seen_by_each_lookup(t *testing.T) {
+	guard.Test(t, "Replace makes the list the whole content of the store: no lookup answers with what it found before.",
+		func(t *guard.T) {
+			s := newStore(t, byImage())
+			for _, name := range []string{"default/a", "default/b", "default/c"} {
+				require.NoError(t, s.Replace([]any{deploy(name, "nginx", name)}, "9"), "the error of Replace")
+				for range 2 {
+					require.Equal(t, []string{name}, keysOf(s.List()), "the keys of List")
+					require.Equal(t, []string{name}, s.ListKeys(), "ListKeys")
+					s.requireRunning("nginx", name)
+					s.requireRunning(name, name)
+					s.requireValues("after Replace", name, "nginx")
+					s.requireLike(deploy("example/x", "nginx"), name)
+					s.requireLike(deploy("example/x", "nginx", "envoy"), name)
+				}
+			}
+		})
+}
+
+func TestTask4_Replace_after_a_failed_Update(t *testing.T) {
+	guard.Test(t, "Even after an index function has failed, no index names a key that is not in the store. A Replace drops "+
+		"the object for which it failed, and all others.", func(t *guard.T) {
+		failing := func(obj any) ([]string, error) {
+			if obj.(*appsv1.Deployment).Name == "broken" {
+				return nil, errors.New("cannot tell")
+			}
+			return images(obj)
+		}
+		// The order of the two indexes is that of a map, for some maps one in eight. 200 rounds see both orders.
+		for range 200 {
+			t.Story(8)
+			s := newStore(t, cache.Indexers{"image": images, "failing": failing})
+			for i := range 5 {
+				s.Add(deploy(fmt.Sprintf("default/old-%d", i), "nginx"))
+			}
+			t.Did("Update default/broken running nginx, which panics; then Replace with default/new, panicking or not")
+			panicked(func() { s.Indexer.Update(deploy("default/broken", "nginx")) })
+			panicked(func() { s.Indexer.Replace([]any{deploy("default/new", "nginx")}, "9") })
+			for _, name := range []string{"image", "failing"} {
+				t.Did("ByIndex %s=nginx", name)
+				objs, err := s.ByIndex(name, "nginx")
+				require.NoError(t, err, "the error of ByIndex "+name)
+				require.NotContains(t, objs, nil, "objects under %s=nginx after Replace", name)
+			}
+		}
+	})
+}
+
 func TestTask4_AddIndexers_that_panics_adds_none(t *testing.T) {
 	guard.Test(t, "If an index function fails for a stored object, AddIndexers adds none of the indexes: an index "+
 		"with some of the objects gives wrong answers.", func(t *guard.T) {
