@@ -91,7 +91,8 @@ func judgeBug(b bugs.Bug, res gotest.Result, err error) string {
 	case err != nil:
 		return err.Error()
 	case !found:
-		return fmt.Sprintf("%s is to be caught by %s, and there is no such test", what, b.Test)
+		return fmt.Sprintf("%s is to be caught by %s, and no such test ran (exit code %d):\n%s",
+			what, b.Test, res.Exit, res.Outside)
 	case t.Crashed():
 		return fmt.Sprintf("%s takes the test binary with it instead of failing:\n%s%s", what, t.Text(), res.Outside)
 	case t.Status != gotest.Failed:
