@@ -61,6 +61,15 @@ func limit() time.Duration {
 	return realLimit
 }
 
+// stepLimit is how much processor time a test that runs may take without a step. After a hang it is half of that: the
+// code that hung may still keep a core busy, which counts here.
+func stepLimit() time.Duration {
+	if hung.Load() > 0 && !limitChosen {
+		return realLimit / 6
+	}
+	return realLimit / 3
+}
+
 // parent is the process that started this one.
 var parent = os.Getppid()
 
@@ -176,8 +185,8 @@ func (w *watchdog) look(r *run, dump []goroutine, now time.Time, used time.Durat
 	switch {
 	case seen != "" && w.alike >= looksAlike && w.clock-w.since >= deadlocked:
 		return func() { r.lockNeverFree(dump) }
-	case used-w.step >= realLimit/3 && r.runs(dump):
-		return func() { r.stillRunning(orAll(dump), fmt.Sprintf("%v of processor time", realLimit/3)) }
+	case used-w.step >= stepLimit() && r.runs(dump):
+		return func() { r.stillRunning(orAll(dump), fmt.Sprintf("%v of processor time", stepLimit())) }
 	case used-w.start >= realLimit && r.runs(dump):
 		return func() { r.stillRunning(orAll(dump), fmt.Sprintf("%v of processor time", realLimit)) }
 	case w.clock >= limit() && !r.runs(dump), w.clock >= starved*limit():
