@@ -110,21 +110,16 @@ func TestTraps(t *testing.T) {
 	for name, wanted := range map[string]string{
 		"assertion": `
 --- FAIL: TestTrap_assertion
-        did     up by 1
-                up by 1
-                up by 1
+        did     up by 1 (3 times)
         why     three is one too many`,
 		"panic": `
-        did     up by 1
-                up by 1
+        did     up by 1 (2 times)
 no two`,
 		"panic_in_a_call": `
-        did     up by 1
-                up by 1
+        did     up by 1 (2 times)
 no two`,
 		"never_returns": `
-        did     up by 1
-                up by 1
+        did     up by 1 (2 times)
         why     a wait for two must end`,
 		"todo":   `called Queue.Pop: not written yet`,
 		"chance": `it failed, and did not fail when the same steps were repeated`,
