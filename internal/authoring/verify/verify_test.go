@@ -338,7 +338,7 @@ func TestRun_reports_what_is_not_true(t *testing.T) {
 		}, "the solution does not declare Box.Clear"},
 		{"a wrong version for a test that is not there", "bugs", func(t *testing.T, root string) {
 			replace(t, root, "solutions/01-box/bugs.txtar", "TestTask2_Empty_takes_all_out", "TestTask2_Nothing")
-		}, "there is no such test"},
+		}, "no such test ran (exit code 0):\ntesting: warning: no tests to run"},
 		{"a wrong version that kills the tests", "bugs", func(t *testing.T, root string) {
 			replace(t, root, "solutions/01-box/bugs.txtar", "Empty() {}",
 				"Empty() { done := make(chan bool); go func() { defer close(done); panic(\"gone\") }(); <-done }")
