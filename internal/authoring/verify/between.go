@@ -26,14 +26,14 @@ import (
 const (
 	statesPerChapter = 2
 	// The goals are 2 s for a test of a later task, and 10 s for all tests, on a quiet machine. The bounds are far above,
-	// because checks share the processors. A loop without an end spins for 30 s.
+	// because checks share the processors.
 	testWait  = 16 * time.Second
 	wholeWait = 40 * time.Second
 	attempts  = 3 // of which the quickest counts, because the machine may be busy
 )
 
-// testWork is the bound for the processor's time in a test: a random sequence is made short in most of that. Only a
-// test changes it.
+// testWork is the bound for the processor's time in a test: a random sequence is made short in most of that. It is less
+// than the ten seconds after which package guard ends a loop. Only a test changes it.
 var testWork = 8 * time.Second
 
 // between checks the states between tasks. Its detail lists the first failure after each task, for a reader to judge.

@@ -1,5 +1,8 @@
 package guard
 
+// This file measures work in a way that does not depend on what else the machine does. Systems differ in how they tell
+// the time of a process, so each has a file of its own.
+
 import (
 	"runtime"
 	"time"

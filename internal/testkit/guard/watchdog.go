@@ -46,7 +46,7 @@ var realLimit, limitChosen = func() (time.Duration, bool) {
 	return 30 * time.Second, false
 }()
 
-// One call that never returns hangs most tests of a chapter, and half a minute for each of them is too long.
+// One call that never returns hangs most tests of a chapter, and the whole time for each of them is too long.
 // So after the first hang a test has a third of the time, and after some no test is run at all: those that hung come
 // first.
 const hungEnough = 3
