@@ -188,10 +188,7 @@ func TestTask2_Ten_thousand_wait_for_a_slow_handler(t *testing.T) {
 		w.run()
 		w.create("a")
 		require.Equal(t, 1, called, "calls of the handler before the changes")
-		changes := 9_999
-		if guard.Brief {
-			changes = 1_999
-		}
+		changes := guard.Times(9_999, 1_999)
 		t.Did("%d changes while the handler does not return", changes)
 		want := []string{"add a@2"}
 		for i := 1; i <= changes; i++ {

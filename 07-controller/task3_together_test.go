@@ -232,7 +232,7 @@ func TestTask3_Panic_is_no_delivery(t *testing.T) {
 func TestTask3_No_registration_syncs_before_its_informer(t *testing.T) {
 	guard.Apart(t, "A registration does not sync before its informer: when its handler has the first list, so has the "+
 		"store.", func(t *guard.T) {
-		for range 20 {
+		for range guard.Times(20, 4) {
 			var early atomic.Int32
 			w := newWorld(t)
 			t.Did("1000 handlers are registered; as soon as its registration has synced, each asks the informer")

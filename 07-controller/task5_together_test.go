@@ -36,7 +36,7 @@ func (m *meeting) AddIndexers(cache.Indexers) error {
 		if call != nil {
 			m.t.Go(call)
 		}
-		yield(60_000) // some milliseconds: package sync hands a lock on after one
+		yield(guard.Times(60_000, 25_000)) // milliseconds: package sync hands a lock on after one
 	}
 	m.first, m.second = nil, nil
 	return nil

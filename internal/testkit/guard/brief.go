@@ -17,6 +17,14 @@ import (
 // weeks. No chapter is green by a brief run alone.
 var Brief = os.Getenv(env.Brief) == "1"
 
+// Times returns whole, in a brief run brief: how often a test does what it repeats.
+func Times(whole, brief int) int {
+	if Brief {
+		return brief
+	}
+	return whole
+}
+
 // The go command was asked to collect little garbage, which makes builds faster and is not meant for the tests.
 func init() {
 	if os.Getenv(env.HastyBuild) == "1" {
