@@ -338,8 +338,8 @@ func TestTask4_Other_conditions_stay(t *testing.T) {
 }
 
 func TestTask4_Messages_are_stable(t *testing.T) {
-	guard.Test(t, "The message of an error's condition does not contain the error's text, which can differ at each "+
-		"attempt: each other message would be a write, its event another attempt, and so on without a back-off.",
+	guard.Test(t, "The message of an error's condition has no text that can differ at each attempt, as that of "+
+		"most errors can: each other message would be a write, its event another attempt, and so on without a back-off.",
 		func(t *guard.T) {
 			fails := func(text string) customresource.Observed {
 				return ready(func(o *customresource.Observed) {

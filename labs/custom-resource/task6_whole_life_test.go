@@ -66,8 +66,8 @@ func TestTask6_Idle_hour(t *testing.T) {
 }
 
 func TestTask6_Outage_of_the_registry(t *testing.T) {
-	guard.Test(t, "The message of an error's condition does not contain the error's text, which can differ at each "+
-		"attempt: during an outage of the registry, the status is written once.", func(t *guard.T) {
+	guard.Test(t, "The message of an error's condition has no text that can differ at each attempt, as that of "+
+		"most errors can: during an outage of the registry, the status is written once.", func(t *guard.T) {
 		w := newWorld(t, demo())
 		var attempts atomic.Int32
 		last, longest := time.Now(), time.Duration(0)

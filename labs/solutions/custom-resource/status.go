@@ -49,8 +49,8 @@ type Observed struct {
 // Registered is False with the reason RegistryUnavailable if there is a RegistryError, and otherwise True.
 //
 // A condition keeps its transition time until its status changes. Conditions of other types stay. The message of an
-// error's condition does not contain the error's text, which can differ at each attempt. NewStatus does not change the
-// network.
+// error's condition has no text that can differ at each attempt, as that of most errors can. NewStatus does not change
+// the network.
 //
 //workshop:task 4
 func NewStatus(network *BitcoinNetwork, observed Observed) BitcoinNetworkStatus {

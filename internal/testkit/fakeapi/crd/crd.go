@@ -66,8 +66,11 @@ type version struct {
 		Status *struct{} `json:"status"`
 		Scale  *scale    `json:"scale"`
 	} `json:"subresources"`
-	Columns []printed `json:"additionalPrinterColumns"`
-	Schema  struct {
+	Columns    []printed  `json:"additionalPrinterColumns"`
+	Selectable []struct { // accepted; no request of the lab selects by it
+		JSONPath string `json:"jsonPath"`
+	} `json:"selectableFields"`
+	Schema struct {
 		OpenAPI *schemaProps `json:"openAPIV3Schema"`
 	} `json:"schema"`
 }

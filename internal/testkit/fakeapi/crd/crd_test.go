@@ -50,7 +50,7 @@ func TestParse_refuses_what_a_server_refuses_or_the_fake_does_not_know(t *testin
 func TestParse_accepts_fields_without_an_effect(t *testing.T) {
 	for from, to := range map[string]string{
 		"scope: Namespaced": "scope: Namespaced\n  conversion: {strategy: None}\n  preserveUnknownFields: false",
-		"storage: true":     "storage: true\n    deprecated: false",
+		"storage: true":     "storage: true\n    deprecated: false\n    selectableFields: [{jsonPath: .spec.chain}]",
 		"default: 3":        "default: 3, example: 5",
 		"status: {}": "status: {}\n      scale: {specReplicasPath: .spec.nodes, " +
 			"statusReplicasPath: .status.readyNodes}",
