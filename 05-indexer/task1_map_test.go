@@ -95,23 +95,23 @@ func TestTask1_Get_finds_what_Add_stored(t *testing.T) {
 		t.Rule("Objects are shared: a lookup returns the pointer that was stored, and the store leaves the object as " +
 			"it is.")
 		require.Equal(t, given, web, "the object that was stored")
-
 		t.Did("GetByKey default/web")
 		got, exists, _ = s.GetByKey("default/web")
 		t.Rule("Get returns the object under key, and so does GetByKey.")
 		require.True(t, exists, "GetByKey finds default/web")
 		require.Same(t, web, got, "the object that GetByKey returns")
-
 		t.Rule("For a key that is not stored, exists is false and err is nil, and no object is returned.")
-		for name, get := range guard.InOrder(map[string]func() (any, bool, error){
-			"Get":      func() (any, bool, error) { return s.Get(deploy("default/db")) },
-			"GetByKey": func() (any, bool, error) { return s.GetByKey("default/db") },
-		}) {
-			t.Did("%s default/db, which was never added", name)
-			got, exists, err = get()
-			require.NoError(t, err, "the error of "+name+" for an unknown key")
-			require.False(t, exists, name+" finds default/db, which was never added")
-			require.Nil(t, got, "the object that "+name+" returns for an unknown key")
+		for _, key := range []string{"default/db", "Default/Web", "web", "default/web/", "default/we"} {
+			for name, get := range guard.InOrder(map[string]func() (any, bool, error){
+				"Get":      func() (any, bool, error) { return s.Get(cache.ExplicitKey(key)) },
+				"GetByKey": func() (any, bool, error) { return s.GetByKey(key) },
+			}) {
+				t.Did("%s %s, which was never added", name, key)
+				got, exists, err = get()
+				require.NoError(t, err, "the error of "+name+" for an unknown key")
+				require.False(t, exists, name+" finds "+key+", which was never added")
+				require.Nil(t, got, "the object that "+name+" returns for an unknown key")
+			}
 		}
 		t.Rule("Get reports whether the key is stored, even if its object is nil, and so does GetByKey.")
 		t.Did("Add, Get and GetByKey of a nil, with a key function that makes the key <nil> for it")
