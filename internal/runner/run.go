@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -161,6 +162,7 @@ func (j *job) inOrder() (Verdict, error) {
 	j.o.skip = upTo
 	rest, err := j.test(true, withoutVet, nil)
 	j.limits, j.timeout, j.o.skip = limits, timeout, ""
+	v.Tasks = slices.Clone(v.Tasks) // the caller shows those that it has received
 	for i, t := range rest.Tasks {
 		if t.Number > j.o.UpTo {
 			v.Tasks[i] = t

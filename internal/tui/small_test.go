@@ -74,3 +74,19 @@ func TestBonus_that_fails_is_not_under_a_green_line(t *testing.T) {
 	require.NotContains(t, picture(m)[0], "green")
 	require.Contains(t, picture(m)[0], "running the full tests")
 }
+
+// A finished layer that was copied into the chapter was called task 2 of 6.
+func TestSave_that_finishes_a_chapter(t *testing.T) {
+	m := screenOf(t, seven(runner.Open), "layer1/part1", 80, 24)
+	m.start()
+	v := green(m.chapter)
+	for i := range v.Tasks[1:] {
+		v.Tasks[i+1].State = runner.Unknown
+	}
+	m.Update(change(func(m *Model) tea.Cmd { return m.green(v) }))
+	require.Contains(t, picture(m)[0], "task 2 of 5")
+	m.Update(change(func(m *Model) tea.Cmd { return m.green(green(m.chapter)) }))
+	m.Update(judged(green(m.chapter)))
+	require.Contains(t, picture(m)[0], "task 5 of 5")
+	require.Contains(t, strings.Join(picture(m), "\n"), "Tasks 2, 3, 4, 5, 6 pass.")
+}
