@@ -2,7 +2,6 @@ package gotest
 
 import (
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,11 +12,11 @@ var tools = []string{"go", "compile", "link", "asm", "cgo", "vet", "buildid", "c
 
 // largest returns the memory, in bytes, of the largest test process in a session.
 func largest(session int) (bytes int64) {
-	stats, _ := filepath.Glob("/proc/[0-9]*/stat") // the pattern is right
-	for _, path := range stats {
-		text, err := os.ReadFile(path)
+	processes, _ := os.ReadDir("/proc") // every Linux has it
+	for _, process := range processes {
+		text, err := os.ReadFile("/proc/" + process.Name() + "/stat")
 		if err != nil {
-			continue // it has ended
+			continue // it has ended, or is none
 		}
 		// "123 (name of the program) S ppid pgrp session …"; the 22nd field after the name counts pages.
 		before, after, _ := strings.Cut(string(text), ") ")
