@@ -9,9 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"path/filepath"
 	"strconv"
-	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -88,14 +86,9 @@ func superviseCommand(path string, args []string) (code int) {
 
 // killChildren kills the children of this process. Their children become children of this process then.
 func killChildren() {
-	self := strconv.Itoa(os.Getpid())
-	stats, _ := filepath.Glob("/proc/[0-9]*/stat") // the pattern is right
-	for _, path := range stats {
-		text, _ := os.ReadFile(path) // empty if the process has ended
-		_, fields, _ := strings.Cut(string(text), ") ")
-		if of := strings.Fields(fields); len(of) > 1 && of[1] == self {
-			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+	eachProcess(func(pid int, _ string, fields []string) {
+		if fields[1] == strconv.Itoa(os.Getpid()) {
 			syscall.Kill(pid, syscall.SIGKILL)
 		}
-	}
+	})
 }

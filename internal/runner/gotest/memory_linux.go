@@ -12,21 +12,29 @@ var tools = []string{"go", "compile", "link", "asm", "cgo", "vet", "buildid", "c
 
 // largest returns the memory, in bytes, of the largest test process in a session.
 func largest(session int) (bytes int64) {
-	processes, _ := os.ReadDir("/proc") // every Linux has it
-	for _, process := range processes {
-		text, err := os.ReadFile("/proc/" + process.Name() + "/stat")
-		if err != nil {
-			continue // it has ended, or is none
+	eachProcess(func(_ int, name string, fields []string) {
+		if fields[3] == strconv.Itoa(session) && !slices.Contains(tools, name) {
+			pages, _ := strconv.ParseInt(fields[21], 10, 64) // the kernel writes digits
+			bytes = max(bytes, pages*int64(os.Getpagesize()))
 		}
-		// "123 (name of the program) S ppid pgrp session …"; the 22nd field after the name counts pages.
+	})
+	return bytes
+}
+
+// eachProcess passes all processes to a function, with the fields of /proc/PID/stat that follow the name:
+// "123 (name of the program) S ppid pgrp session …". The 22nd of them counts pages of memory.
+func eachProcess(do func(pid int, name string, fields []string)) {
+	folders, _ := os.ReadDir("/proc") // every Linux has it
+	for _, folder := range folders {
+		pid, err := strconv.Atoi(folder.Name())
+		if err != nil {
+			continue // it is no process
+		}
+		text, _ := os.ReadFile("/proc/" + folder.Name() + "/stat") // empty if the process has ended
 		before, after, _ := strings.Cut(string(text), ") ")
 		_, name, _ := strings.Cut(before, "(")
-		fields := strings.Fields(after)
-		if len(fields) < 22 || fields[3] != strconv.Itoa(session) || slices.Contains(tools, name) {
-			continue
+		if fields := strings.Fields(after); len(fields) >= 22 {
+			do(pid, name, fields)
 		}
-		pages, _ := strconv.ParseInt(fields[21], 10, 64) // the kernel writes digits
-		bytes = max(bytes, pages*int64(os.Getpagesize()))
 	}
-	return bytes
 }
