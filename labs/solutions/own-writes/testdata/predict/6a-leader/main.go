@@ -4,7 +4,7 @@
 //
 // Wrong: remembers-nothing
 //
-// Story: A standby process runs its informers before it becomes the leader, so that it can start at once. Its cache is
+// Story: Here the standby runs its informers before it becomes the leader, so that it can start at once. Its cache is
 // as late as any other. Its memory of writes is empty, because another process wrote.
 package main
 
