@@ -135,6 +135,13 @@ func TestTask3_Replace_after_a_pending_deletion_brings_the_object_back(t *testin
 		require.NoError(t, q.Delete(deploy("default/web@2")), "the error of Delete")
 		require.NoError(t, q.Replace(deploys("default/web@5"), "7"), "the error of Replace")
 		require.Equal(t, []string{"default/web: Deleted @2, Replaced @5"}, q.drain(), "all popped deltas")
+
+		t.Story(8)
+		q = newQueue(t, options{}) // without known objects
+		require.NoError(t, q.Add(deploy("default/web@1")), "the error of Add")
+		require.NoError(t, q.Delete(deploy("default/web@2")), "the error of Delete")
+		require.NoError(t, q.Replace(deploys("default/web@5"), "7"), "the error of Replace")
+		require.Equal(t, []string{"default/web: Added @1, Deleted @2, Replaced @5"}, q.drain(), "all popped deltas")
 	})
 }
 

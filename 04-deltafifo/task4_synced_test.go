@@ -4,6 +4,7 @@ package deltafifo_test
 
 import (
 	"errors"
+	"runtime"
 	"testing"
 	"testing/synctest"
 
@@ -313,6 +314,21 @@ func TestTask4_Done_closes_when_synced(t *testing.T) {
 		t.Rule("client-go's cache.WaitFor can wait for the queue.")
 		require.True(t, cache.WaitFor(t.Context(), "", checker),
 			"cache.WaitFor returns true for the synced queue")
+
+		t.Story(8)
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // no other goroutine runs between Pop and the select
+		q = newQueue(t, options{KnownObjects: storeOf()})
+		done = q.HasSyncedChecker().Done()
+		require.NoError(t, q.Replace(deploys("default/a@1"), "7"), "the error of Replace")
+		t.Did("Pop")
+		_, _ = q.Pop(func(any, bool) error { return nil })
+		t.Rule("Done returns a channel that is closed when HasSynced becomes true. That is before Pop returns.")
+		select {
+		case <-done:
+			done = nil
+		default:
+		}
+		require.Nil(t, done, "Done after Pop, if it is not closed yet")
 	})
 }
 

@@ -72,7 +72,26 @@ func TestTask5_Resync_leaves_out_pending_objects(t *testing.T) {
 		require.Equal(t,
 			[]string{"default/a: Updated @5", "default/b: Deleted @6", "default/c: Sync @3"}, q.drain(),
 			"all popped deltas, in order")
+		checkResyncInFirstList(t, func(known *store) recordedQueue {
+			return newQueue(t, options{KnownObjects: known})
+		})
 	})
+}
+
+// checkResyncInFirstList requires a Sync for an object that has been popped, while the first list has another one.
+func checkResyncInFirstList(t *guard.T, queue func(known *store) recordedQueue) {
+	t.Helper()
+	t.Story(8)
+	known := storeOf()
+	q := queue(known)
+	require.NoError(t, q.Replace(deploys("default/a@1", "default/b@2"), "2"), "the error of the first Replace")
+	q.pop()
+	t.Did("the store takes default/a")
+	known.objs["default/a"] = deploy("default/a@1")
+	require.NoError(t, q.Resync(), "the error of Resync")
+	t.Rule("Resync records a Sync for every known object without pending deltas, in any order. Others of the first " +
+		"list may be pending.")
+	require.Equal(t, []string{"default/b: Replaced @2", "default/a: Sync @1"}, q.drain(), "all popped deltas, in order")
 }
 
 func TestTask5_Resync_before_the_first_list_means_nothing(t *testing.T) {
@@ -102,6 +121,17 @@ func TestTask5_Resync_before_the_first_list_means_nothing(t *testing.T) {
 				q.pop()
 			}
 			require.True(t, q.HasSynced(), "the queue has synced after all 6 keys were popped")
+		}
+		for _, call := range []func(q recordedQueue, obj any) error{
+			recordedQueue.Add, recordedQueue.Update, recordedQueue.Delete,
+		} {
+			t.Story(8)
+			q := newQueue(t, options{KnownObjects: storeOf("ns/a@1")})
+			require.NoError(t, q.Resync(), "the error of Resync")
+			require.NoError(t, call(q, deploy("ns/a@2")), "the error of the first event")
+			t.Rule("If Add, Update or Delete is called before any Replace, HasSynced is true from then on. It does not " +
+				"matter whether a Sync is pending.")
+			require.True(t, q.HasSynced(), "the queue has synced after the first event")
 		}
 	})
 }

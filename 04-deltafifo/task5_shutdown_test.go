@@ -170,27 +170,33 @@ func TestTask5_No_Pop_sleeps_through_Close(t *testing.T) {
 	guard.Test(t, "Close makes every waiting and every later Pop return cache.ErrFIFOClosed as soon as the queue "+
 		"is empty. A Pop that has seen an open queue but does not wait yet must notice Close too "+
 		"(#90581).", func(t *guard.T) {
-		rounds := int64(400_000)
-		if guard.RaceDetector {
-			rounds /= 10 // the detector does not look for this
-		}
-		q := deltafifo.NewDeltaFIFOWithOptions(options{})
-		require.NoError(t, q.Add(deploy("default/a@1")), "the error of Add")
-		_, err := q.Pop(func(any, bool) error {
-			if !meanwhile(t, q.Close) {
-				rounds = 1_000
-			}
-			return nil
-		})
-		require.NoError(t, err, "the error of Pop")
-		t.Did("Pop and Close at the same time, again and again")
-		require.True(t, closeWhilePopping(t, rounds), "every Pop returns after Close")
+		checkCloseWhilePopping(t, func() cache.Queue { return deltafifo.NewDeltaFIFOWithOptions(options{}) })
 	})
 }
 
+// checkCloseWhilePopping requires that a Pop returns if Close is called at the same time.
+func checkCloseWhilePopping(t *guard.T, queue func() cache.Queue) {
+	t.Helper()
+	rounds := int64(400_000)
+	if guard.RaceDetector {
+		rounds /= 10 // the detector does not look for this
+	}
+	q := queue()
+	require.NoError(t, q.Add(deploy("default/a@1")), "the error of Add")
+	_, err := q.Pop(func(any, bool) error {
+		if !meanwhile(t, q.Close) {
+			rounds = 1_000
+		}
+		return nil
+	})
+	require.NoError(t, err, "the error of Pop")
+	t.Did("Pop and Close at the same time, again and again")
+	require.True(t, closeWhilePopping(t, queue, rounds), "every Pop returns after Close")
+}
+
 // closeWhilePopping reports whether each Pop returned.
-func closeWhilePopping(t *guard.T, rounds int64) bool {
-	queues := make(chan *deltafifo.DeltaFIFO)
+func closeWhilePopping(t *guard.T, queue func() cache.Queue, rounds int64) bool {
+	queues := make(chan cache.Queue)
 	defer close(queues)
 	var begun, ended atomic.Int64
 	t.Go(func() {
@@ -201,7 +207,7 @@ func closeWhilePopping(t *guard.T, rounds int64) bool {
 		}
 	})
 	for round := int64(1); round <= rounds; round++ {
-		q := deltafifo.NewDeltaFIFOWithOptions(options{})
+		q := queue()
 		queues <- q
 		for turns := 0; begun.Load() < round; turns++ {
 			if turns > 1_000 {

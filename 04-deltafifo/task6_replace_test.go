@@ -57,7 +57,7 @@ func TestTask6_Synced_counts_items(t *testing.T) {
 func TestTask6_Replace_does_a_fixed_amount_of_work_for_each_key(t *testing.T) {
 	const work = "Replace does a fixed amount of work for each key that is listed, pending or known."
 	bonus(t, work, func(t *guard.T) {
-		for _, n := range []int{10, 1_001} {
+		for _, n := range []int{10, 2_001} {
 			t.Story(8)
 			known, keys := storeOf(), 0
 			q := newRealFIFO(t, known, cache.RealFIFOOptions{KeyFunction: func(obj any) (string, error) {
@@ -185,6 +185,7 @@ func TestTask6_KeyError_carries_the_object_of_the_call(t *testing.T) {
 			q := newRealFIFO(t, storeOf(), cache.RealFIFOOptions{KeyFunction: keys})
 			return map[string]func(any) error{"Add": q.Add, "Update": q.Update, "Delete": q.Delete}
 		})
+		requireEmptyKeyAccepted(t, newRealFIFO(t, storeOf(), cache.RealFIFOOptions{KeyFunction: emptyKey}))
 	})
 }
 
@@ -204,6 +205,13 @@ func TestTask6_Closed_queue_keeps_its_items(t *testing.T) {
 		t.Rule("HasSynced reports whether every item that was in the queue after the first Replace has been popped and " +
 			"processed. It does not matter whether the queue is closed.")
 		require.True(t, q.HasSynced(), "the queue has synced after all items were popped")
+	})
+}
+
+func TestTask6_No_Pop_sleeps_through_Close(t *testing.T) {
+	bonus(t, "Close makes every waiting and every later Pop return cache.ErrFIFOClosed as soon as the queue is empty. "+
+		"A Pop that has seen an open queue but does not wait yet must notice Close too (#90581).", func(t *guard.T) {
+		checkCloseWhilePopping(t, func() cache.Queue { return newRealFIFO(t, nil, cache.RealFIFOOptions{}).Queue })
 	})
 }
 

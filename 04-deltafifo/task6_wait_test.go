@@ -87,8 +87,9 @@ func TestTask6_Panic_in_process_leaves_the_lock_free(t *testing.T) {
 					"back. The item counts as processed.")
 				q = newRealFIFO(t, nil, cache.RealFIFOOptions{UnlockWhileProcessing: unlock})
 				require.NoError(t, q.Replace(deploys("default/a@1"), "7"), "the error of Replace")
-				early, done := false, q.HasSyncedChecker().Done()
+				early, synced, done := false, false, q.HasSyncedChecker().Done()
 				_, err := q.Pop(func(any, bool) error {
+					synced = unlock && q.HasSynced() // with the lock held HasSynced may wait
 					select {
 					case <-done:
 						early = true
@@ -101,6 +102,7 @@ func TestTask6_Panic_in_process_leaves_the_lock_free(t *testing.T) {
 				t.Rule("HasSynced reports whether every item that was in the queue after the first Replace has " +
 					"been popped and processed.")
 				require.False(t, early, "Done is closed while process is running")
+				require.False(t, synced, "the queue has synced while process is running")
 				t.Rule("If process panics, Pop releases the lock, counts the item as processed, and panics too.")
 			}
 		})
@@ -127,6 +129,18 @@ func TestTask6_First_event_means_there_is_no_first_list(t *testing.T) {
 			t.Rule("If Add, Update or Delete is called before any Replace, no item belongs to the first list.")
 			_, initial = q.popInitial()
 			require.False(t, initial, "isInInitialList of the list that follows the event")
+
+			t.Story(8)
+			q = newRealFIFO(t, known, cache.RealFIFOOptions{})
+			if known != nil {
+				known.objs["default/b"] = deploy("default/b@1")
+			}
+			require.NoError(t, q.Resync(), "the error of Resync")
+			require.NoError(t, q.Add(deploy("default/a@1")), "the error of Add")
+			t.Rule("If Add, Update or Delete is called before any Replace, HasSynced is true from then on. It does not " +
+				"matter whether the item of a Resync waits.")
+			require.True(t, q.HasSynced(), "the queue has synced after the first event")
+			t.Rule("If Add, Update or Delete is called before any Replace, HasSynced is true from then on.")
 		}
 	})
 }
@@ -243,6 +257,10 @@ func TestTask6_Calls_that_meet_run_one_after_the_other(t *testing.T) {
 		func(t *guard.T) {
 			checkMeetings(t, pause, func(known *store) recordedQueue {
 				return newRealFIFO(t, known, cache.RealFIFOOptions{})
+			})
+			checkMeetings(t, pause, func(*store) recordedQueue {
+				t.Did("a queue with AtomicEvents")
+				return newRealFIFO(t, nil, cache.RealFIFOOptions{})
 			})
 		})
 }
