@@ -114,7 +114,6 @@ func TestTask1_Object_without_a_key_is_a_KeyError(t *testing.T) {
 		}
 		t.Rule("A change that fails leaves nothing in the queue.")
 		require.Empty(t, q.drain(), "all popped deltas")
-		t.Story(8)
 		requireEmptyKeyAccepted(t, newQueue(t, options{KeyFunction: emptyKey}))
 	})
 }
@@ -124,6 +123,7 @@ func emptyKey(any) (string, error) { return "", nil }
 // requireEmptyKeyAccepted requires that q, whose key function is emptyKey, takes an object.
 func requireEmptyKeyAccepted(t *guard.T, q recordedQueue) {
 	t.Helper()
+	t.Story(8)
 	t.Rule("An object has no key if the key function returns an error. An empty key is a key.")
 	require.NoError(t, q.Add(deploy("default/web@1")), "the error of Add, with a KeyFunction that returns an empty key")
 	require.Equal(t, "default/web: Added @1", q.pop(), "the popped deltas")

@@ -133,6 +133,7 @@ func TestTask6_First_event_means_there_is_no_first_list(t *testing.T) {
 			t.Story(8)
 			q = newRealFIFO(t, known, cache.RealFIFOOptions{})
 			if known != nil {
+				t.Did("the store takes default/b")
 				known.objs["default/b"] = deploy("default/b@1")
 			}
 			require.NoError(t, q.Resync(), "the error of Resync")
