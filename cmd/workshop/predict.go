@@ -100,7 +100,7 @@ func (a *app) predictOne(c progress.Chapter, p course.Program, yours bool) error
 	task, _ := c.Task(p.Task)
 	question := append([]string{style.Strong(p.Title)}, style.Wrap(course.PlainLinks(p.Question), a.proseWidth())...)
 	text := slices.Concat([]string{style.Faint(fmt.Sprintf("%s, task %d: %s", c.Dir, task.Number, task.Title))},
-		question, []string{""}, style.Wrap(indented(strings.TrimSpace(p.Source)), a.width()), []string{""})
+		question, []string{""}, strings.Split(indented(strings.TrimSpace(p.Source)), "\n"), []string{""})
 	if len(text)+2 > a.height() {
 		text = append(text, question...) // above the prompt, because it has scrolled away
 	}

@@ -49,25 +49,25 @@ func (v Verdict) Broken() bool { return slices.ContainsFunc(v.Tasks, Task.broken
 
 func (t Task) broken() bool { return t.Green && t.State == Failing }
 
-// Matters returns the failure of the task to look at first. A failure of written code comes before a todo, because it
-// is about the code that was just typed; unless nothing of the task is written. Among equals the order is that of the
-// tests, which is the text's.
+// Matters returns the failure of the task to look at first. If nothing of the task is written, it is that of the first
+// test, with which the text begins the task. Otherwise a failure of written code comes before a todo, because it is
+// about the code that was just typed. Among equals the order is that of the tests, which is the text's.
 func (t Task) Matters() (f failure.Failure, ok bool) {
-	for _, todos := range []bool{t.Untouched, !t.Untouched} { // whether of tests that met nothing but todos
-		for _, test := range t.Tests {
-			if !test.failed() || test.onlyTodos() != todos {
-				continue
-			}
-			i := slices.IndexFunc(test.Failures, func(f failure.Failure) bool { return (f.Todo != nil) == todos })
-			if i >= 0 {
-				return test.Failures[i], true
-			}
-			return failure.Failure{
-				Test: test.Name, Kind: failure.Other, Problem: "the test binary ended before this test did",
-			}, true
-		}
+	fails := slices.DeleteFunc(slices.Clone(t.Tests), func(test Test) bool { return !test.failed() })
+	if len(fails) == 0 {
+		return failure.Failure{}, false
 	}
-	return failure.Failure{}, false
+	test := fails[0]
+	if i := slices.IndexFunc(fails, func(t Test) bool { return !t.onlyTodos() }); i >= 0 && !t.Untouched {
+		test = fails[i]
+	}
+	todos := test.onlyTodos()
+	if i := slices.IndexFunc(test.Failures, func(f failure.Failure) bool { return (f.Todo != nil) == todos }); i >= 0 {
+		return test.Failures[i], true
+	}
+	return failure.Failure{
+		Test: test.Name, Kind: failure.Other, Problem: "the test binary ended before this test did",
+	}, true
 }
 
 // AtTheStop returns the failure of the test that was running when the run was stopped.

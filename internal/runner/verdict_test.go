@@ -359,14 +359,18 @@ func TestFirst_is_behind_the_last_green_task_unless_a_green_one_is_broken(t *tes
 	require.True(t, v.Broken())
 }
 
-// A test may be wrong on a stub before it meets a todo. A learner who has written nothing has no mistake to look for.
-func TestMatters_begins_with_what_is_to_write(t *testing.T) {
-	task := judge(wrong("TestTask1_a"), todo("TestTask1_b")).Tasks[0]
-	f, ok := task.Matters()
-	require.True(t, ok)
-	require.Nil(t, f.Todo, "begun")
-	task.Untouched = true
-	f, ok = task.Matters()
-	require.True(t, ok)
-	require.NotNil(t, f.Todo, "not begun")
+// The README says with which test a task begins. A task that also changes a written function begins with a mistake.
+func TestMatters_of_a_task_that_is_not_begun_is_its_first_test(t *testing.T) {
+	for _, tests := range [][]gotest.Test{
+		{wrong("TestTask1_a"), todo("TestTask1_b")}, {todo("TestTask1_a"), wrong("TestTask1_b")},
+	} {
+		task := judge(tests...).Tasks[0]
+		f, ok := task.Matters()
+		require.True(t, ok)
+		require.Nil(t, f.Todo, "begun")
+		task.Untouched = true
+		f, ok = task.Matters()
+		require.True(t, ok)
+		require.Equal(t, "TestTask1_a", f.Test, "not begun")
+	}
 }
