@@ -354,8 +354,8 @@ func TestTask2_End_of_a_watch_is_not_an_error(t *testing.T) {
 }
 
 func TestTask2_Versions_are_not_compared(t *testing.T) {
-	guard.Test(t, "The Reflector does not compare versions. A version is a text that only the server "+
-		"understands.", func(t *guard.T) {
+	guard.Test(t, "The Reflector does not compare versions. It passes them back to the server as they "+
+		"came.", func(t *guard.T) {
 		s, st := &script{}, &store{}
 		s.lists = append(s.lists, lists("100"), lists("006"))
 		s.watches = append(s.watches, s.ends(event(watch.Added, "a", "90")), s.ends(event(watch.Modified, "a", "09")),

@@ -71,7 +71,7 @@ func (r *Reflector) fetch(ctx context.Context) (runtime.Object, error) {
 	}
 	list, paged, err := p.ListWithAlloc(ctx, options)
 	if options.ResourceVersion == "0" && paged {
-		r.paged = true // a server with a watch cache ignores the page size at "0", so this one reads from etcd
+		r.paged = true // a watch cache ignores the page size at "0", so this list came from etcd
 	}
 	return list, err
 }

@@ -74,7 +74,7 @@ type Reflector struct {
 	delay wait.DelayFunc
 	// streams is true if lw supports streaming lists, and client-go's gate WatchListClient is on.
 	streams bool
-	// paged is true if the list at "0" came in pages: the server has no watch cache, so relists come in pages too.
+	// paged is true if the list at "0" came in pages: there may be no watch cache, so relists come in pages too.
 	//
 	//workshop:omit
 	paged bool

@@ -5,9 +5,9 @@
 // Wrong: refused-makes-a-list-due
 //
 // Story: A server that refuses a connection has forgotten nothing, so a watch at the last version brings every missed
-// change. Until 2015 Reflectors listed instead. In a large cluster each restart of an API server ended with a list from
-// every client, at the moment when the server had the least time for it
-// ([#8915](https://github.com/kubernetes/kubernetes/pull/8915)).
+// change. Until 2019 Reflectors listed instead: their check did not recognize the error. In a large cluster each
+// restart of an API server ended with a list from every client, at the moment when the server had the least time for it
+// ([#81634](https://github.com/kubernetes/kubernetes/pull/81634)).
 package main
 
 import (
