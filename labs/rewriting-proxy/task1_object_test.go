@@ -144,6 +144,8 @@ func TestTask1_Hides(t *testing.T) {
 			`{"metadata":{"labels":{"example.com/hidden":"true"}}}`:                           true,
 			`{"metadata":{"labels":{"example.com/hidden":"false"}}}`:                          true,
 			`{"metadata":{"labels":{"example.com/hidden":""}}}`:                               true,
+			`{"metadata":{"labels":{"example.com/hidden":"0"}}}`:                              true,
+			`{"metadata":{"labels":{"Example.com/Hidden":"true"}}}`:                           false,
 			`{"metadata":{"labels":{"a":"b","example.com/hidden":"yes"},"name":"web"}}`:       true,
 			`{"metadata":{"labels":{"example.com\/\u0068idden":"true"}}}`:                     true,
 			`{"metadata":{"labels":{"example.com/hidden-not":"true"}}}`:                       false,
@@ -230,7 +232,7 @@ func TestTask1_Store_refuses_what_it_cannot_divide(t *testing.T) {
 		refusals = "A refusal is an API error with the code 422, and names spec.replicas."
 	)
 	guard.Test(t, multiple, func(t *guard.T) {
-		for _, value := range []string{"1", "2", "7", "-1", "2147483647"} {
+		for _, value := range []string{"1", "2", "7", "-1", "2147483647", "6442450942"} {
 			requireRefused(t, `{"spec":{"replicas":`+value+`}}`)
 		}
 		t.Rule(integers)
@@ -265,6 +267,7 @@ func TestTask1_Store_of_a_key_that_appears_twice(t *testing.T) {
 		for _, object := range []string{
 			`{"spec":{"replicas":6,"replicas":7}}`, `{"spec":{"replicas":7,"replicas":6}}`,
 			`{"spec":{"replicas":7},"spec":{"paused":true}}`, `{"spec":{"replicas":7},"spec":null}`,
+			`{"spec":{"paused":true},"spec":{"replicas":7}}`,
 		} {
 			t.Did("Store of %s", object)
 			stored, err := view.Store([]byte(object))
@@ -273,7 +276,7 @@ func TestTask1_Store_of_a_key_that_appears_twice(t *testing.T) {
 		}
 		for _, object := range []string{
 			`{"spec":{"replicas":6,"replicas":6}}`, `{"spec":{"replicas":6},"spec":{"paused":true}}`,
-			`{"spec":{"replicas":6,"\u0072eplicas":6}}`,
+			`{"spec":{"replicas":6,"\u0072eplicas":6}}`, `{"spec":{"paused":true},"spec":{"replicas":6}}`,
 		} {
 			t.Did("Store of %s", object)
 			stored, err := view.Store([]byte(object))

@@ -32,10 +32,10 @@ func at(t *guard.T, upstream string, view rewritingproxy.View) *rewritingproxy.P
 	return p
 }
 
-// each is one request of each kind that has no body to translate: a list, a watch, an object, and deletions.
+// each is one request of each kind that has no body to translate: a list, a watch, an object, its head, and deletions.
 var each = []struct{ method, path string }{
-	{"GET", collection}, {"GET", collection + "?watch=1"}, {"GET", collection + "/web"}, {"DELETE", collection},
-	{"DELETE", collection + "/web"},
+	{"GET", collection}, {"GET", collection + "?watch=1"}, {"GET", collection + "/web"},
+	{"HEAD", collection + "/web"}, {"DELETE", collection}, {"DELETE", collection + "/web"},
 }
 
 // asked returns the request that a proxy makes of a client's request. Each header is as "Accept: application/json". The
@@ -60,12 +60,12 @@ func asked(t *guard.T, view rewritingproxy.View, method, path string, headers ..
 func TestTask2_Request_goes_upstream(t *testing.T) {
 	guard.Test(t, "It has the client's method, path, query and headers, but for those below, and goes to Upstream.",
 		func(t *guard.T) {
-			const path = collection + "/web/scale?dryRun=All&fieldManager=a%26b&new=2&new=1"
+			const path = collection + "/web/scale?dryRun=All&fieldManager=a%26b&new=2&new=1&old="
 			out := asked(t, view, http.MethodDelete, path, "User-Agent: kubectl", "Audit-Id: 7", "Accept-Language: de")
 			require.Equal(t, "DELETE", out.Method, "the method")
 			require.Equal(t, "http://upstream:6443"+collection+"/web/scale", upTo(out.URL.String(), "?"), "the URL")
 			require.Equal(t, collection+"/web/scale", out.URL.Path, "the path of the URL, which begins with a slash")
-			require.Equal(t, "dryRun=All&fieldManager=a%26b&new=2&new=1", out.URL.Query().Encode(), "the query")
+			require.Equal(t, "dryRun=All&fieldManager=a%26b&new=2&new=1&old=", out.URL.Query().Encode(), "the query")
 			require.Equal(t, "kubectl", out.Header.Get("User-Agent"), "the header User-Agent")
 			require.Equal(t, "7", out.Header.Get("Audit-Id"), "the header Audit-Id")
 			require.Equal(t, "de", out.Header.Get("Accept-Language"), "the header Accept-Language")
@@ -73,10 +73,12 @@ func TestTask2_Request_goes_upstream(t *testing.T) {
 			require.Equal(t, "upstream:6443", cmp.Or(out.Host, out.URL.Host), "the host that the request is for")
 
 			t.Did("Upstream is https://host/k8s/clusters/c-1")
-			in := httptest.NewRequest(http.MethodGet, "http://proxy"+collection+"/a%20b", nil)
-			out, err := at(t, "https://host/k8s/clusters/c-1", view).Request(in)
-			require.NoError(t, err, "the error of Request")
-			require.Equal(t, "https://host/k8s/clusters/c-1"+collection+"/a%20b", upTo(out.URL.String(), "?"), "the URL")
+			for _, name := range []string{"/a%20b", "/a%2Fb"} {
+				in := httptest.NewRequest(http.MethodGet, "http://proxy"+collection+name, nil)
+				out, err := at(t, "https://host/k8s/clusters/c-1", view).Request(in)
+				require.NoError(t, err, "the error of Request")
+				require.Equal(t, "https://host/k8s/clusters/c-1"+collection+name, upTo(out.URL.String(), "?"), "the URL")
+			}
 		})
 }
 
@@ -135,6 +137,7 @@ func TestTask2_Accept_is_JSON(t *testing.T) {
 			{objects, table1 + "," + table2 + ",application/json", table1 + "," + table2 + ",application/json"},
 			{objects, metas, metas},
 			{objects, "application/json;as=Picture;g=meta.k8s.io;v=v1,application/json", "application/json"},
+			{objects, "application/json;as=Scale;g=autoscaling;v=v1,application/json;as=PartialObject," + metas, metas},
 			{wildcard, "*/*", "application/json"},
 			{wildcard, "application/*;q=0.5", "application/json;q=0.5"},
 			{wildcard, "*/*;as=Table;q=0.5", "application/json;q=0.5"},
@@ -268,6 +271,7 @@ func TestTask2_The_server_hides(t *testing.T) {
 			{both, "DELETE", collection + "?labelSelector=app", "!example.com/hidden,app"},
 			{both, "GET", collection + "?labelSelector=!app", "!example.com/hidden,!app"},
 			{both, "GET", collection + "?labelSelector=example.com/hidden", "!example.com/hidden,example.com/hidden"},
+			{both, "GET", collection + "?labelSelector=", "!example.com/hidden"},
 			{nothing, "GET", collection + "/web?labelSelector=app", "app"},
 			{nothing, "DELETE", collection + "/web", ""},
 		} {

@@ -44,6 +44,8 @@ func TestTask3_Lists_are_rewritten(t *testing.T) {
 		require.Equal(t, "DeploymentList", find(got.body, "kind"), "the kind of the list")
 		got = w.get(collection + "?labelSelector=app%3Db")
 		require.Equal(t, []string{"b: 6"}, replicasIn(got.body), "the objects in the list")
+		got = w.get(collection + "?labelSelector=app+in+(b)%2Capp!%3Da")
+		require.Equal(t, []string{"b: 6"}, replicasIn(got.body), "the objects in the list")
 		got = w.get(collection + "?labelSelector=app%3Dnone")
 		require.Equal(t, []string{}, replicasIn(got.body), "the objects in the empty list")
 	})

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"testing"
@@ -20,6 +21,7 @@ import (
 
 	"client-go-workshop/internal/testkit/fakeapi"
 	"client-go-workshop/internal/testkit/guard"
+	rewritingproxy "client-go-workshop/labs/rewriting-proxy"
 )
 
 // compressed answers with gzip if the client accepts that, as an API server does for large answers.
@@ -45,6 +47,38 @@ func (z *gzipped) WriteHeader(code int) {
 }
 
 func (z *gzipped) Write(b []byte) (int, error) { return z.zip.Write(b) }
+
+func TestTask3_Upgraded_connections_pass(t *testing.T) {
+	guard.Test(t, otherRequests+" kubectl exec and kubectl port-forward ask for an upgrade of the connection.",
+		func(t *guard.T) {
+			upstream := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				conn, both, err := http.NewResponseController(w).Hijack()
+				if err != nil {
+					return
+				}
+				defer conn.Close()
+				io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
+				line, _ := both.ReadString('\n')
+				io.WriteString(conn, "received "+line)
+			}))
+			p, err := rewritingproxy.New(rewritingproxy.Config{Upstream: &url.URL{Scheme: "http", Host: "in-memory"},
+				Transport: transport(t, upstream), NewFrameReader: below.NewFrameReader, View: view})
+			require.NoError(t, err, "the error of New")
+			w := &world{t: t}
+			w.connect(p)
+			t.Did("a client asks for an upgrade to websocket, and sends hello")
+			resp, err := w.client.Do(request(t.Context(), t, http.MethodGet, "/api/v1/namespaces/default/pods/web/exec", "",
+				"Connection: Upgrade", "Upgrade: websocket"))
+			require.NoError(t, err, "the error of the request")
+			defer resp.Body.Close()
+			require.Equal(t, http.StatusSwitchingProtocols, resp.StatusCode, "the code of the answer")
+			conn, ok := resp.Body.(io.ReadWriter)
+			require.True(t, ok, "the client can write to the connection")
+			io.WriteString(conn, "hello\n")
+			text, _ := io.ReadAll(conn)
+			require.Equal(t, "received hello\n", string(text), "what the client has received")
+		})
+}
 
 const otherRequests = "A request that is not about Deployments passes as it is, and so does its answer, in any " +
 	"encoding."
@@ -147,14 +181,14 @@ func TestTask3_Columns_in_another_order(t *testing.T) {
 		w := before(t, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
 			io.WriteString(w, `{"kind":"Table","columnDefinitions":[{"name":"Name"},{"name":"Image"},{"name":"Ready"},`+
-				`{"name":"Not ready"}],`+
+				`{"name":"Not Ready"}],`+
 				`"rows":[`+
 				`{"cells":["a","registry/1","1/2","1/2"],"object":{"metadata":{"name":"a"}}},`+
 				`{"cells":["b","registry/1","1/2147483647","1/3"],"object":{"metadata":{"name":"b"}}}]}`)
 		})
 		got := w.get(collection, "Accept: "+asTable).body
 		require.Equal(t, []string{"registry/1", "registry/1"}, cells(got, "Image"), "the cells in the column Image")
-		require.Equal(t, []string{"1/2", "1/3"}, cells(got, "Not ready"), "the cells in the column Not ready")
+		require.Equal(t, []string{"1/2", "1/3"}, cells(got, "Not Ready"), "the cells in the column Not Ready")
 		ready := cells(got, "Ready")
 		require.Equal(t, 2, len(ready), "the number of cells in the column Ready")
 		require.Equal(t, "1/6", ready[0], "the first cell in the column Ready")
@@ -219,8 +253,21 @@ func TestTask3_Errors_in_other_forms_pass(t *testing.T) {
 			require.Equal(t, "7", got.header.Get("Retry-After"), "the header Retry-After")
 			require.Equal(t, "text/plain", upTo(got.header.Get("Content-Type"), ";"), "the content type")
 		}
-		t.Rule("A redirect passes too. It is for the client.")
+		t.Rule("An error of the API server passes as it is. It refuses a HEAD, and names the methods that it allows.")
 		w := before(t, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Allow", "GET")
+			w.Header().Set("Content-Type", "application/json")
+			if r.Method == http.MethodHead {
+				w.WriteHeader(http.StatusMethodNotAllowed)
+				return
+			}
+			io.WriteString(w, `{"kind":"DeploymentList","items":[]}`)
+		})
+		got := w.send(w.client, "HEAD", collection, "")
+		require.Equal(t, http.StatusMethodNotAllowed, got.code, "the code of the answer")
+		require.Equal(t, "GET", got.header.Get("Allow"), "the header Allow")
+		t.Rule("A redirect passes too. It is for the client.")
+		w = before(t, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Location", collection)
 			w.WriteHeader(http.StatusTemporaryRedirect)
 		})

@@ -15,7 +15,6 @@ import (
 	"testing/iotest"
 
 	"github.com/stretchr/testify/require"
-	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	typedappsv1 "k8s.io/client-go/kubernetes/typed/apps/v1"
@@ -59,6 +58,8 @@ func TestTask5_Objects_are_translated(t *testing.T) {
 			t.Did("StoreBody of %q: an object with 7 replicas", contentType)
 			_, err = view.StoreBody(contentType, fmt.Appendf(nil, format, 7))
 			require.Equal(t, http.StatusUnprocessableEntity, code(err), "the code of the error of StoreBody")
+			stored, _ = view.StoreBody(contentType, []byte(`{"spec":{"\u0072eplicas":6}}`))
+			requireJSON(t, `{"spec":{"replicas":2}}`, string(stored), "the result of StoreBody for a key with an escape")
 		}
 	})
 }
@@ -81,6 +82,7 @@ func TestTask5_Bodies_that_cannot_be_read(t *testing.T) {
 			{yaml, applyPatch, "{\"spec\": {\"replicas\": 6,}}", 415},
 			{yaml, applyPatch, "# {}\n{\"spec\": {\"replicas\": 6}}", 415},
 			{other, protobuf, "k8s\x00", 415},
+			{other, protobuf, "", 415},
 			{other, "application/yaml", `{"spec":{"replicas":6}}`, 415},
 			{other, "application/cbor", "\xa1", 415},
 			{other, "application/apply-patch+cbor", `{"spec":{"replicas":6}}`, 415},
@@ -365,27 +367,25 @@ func TestTask5_Typed_client(t *testing.T) {
 		client, err := typedappsv1.NewForConfig(config)
 		require.NoError(t, err)
 		all := client.Deployments("default")
-		ctx := context.Background()
 		t.Did("Get, change, Update")
-		d, err := all.Get(ctx, "web", metav1.GetOptions{})
+		d, err := all.Get(t.Context(), "web", metav1.GetOptions{})
 		require.NoError(t, err, "the error of Get")
 		*d.Spec.Replicas *= 2
-		d, err = all.Update(ctx, d, metav1.UpdateOptions{})
+		d, err = all.Update(t.Context(), d, metav1.UpdateOptions{})
 		require.NoError(t, err, "the error of Update")
 		require.Equal(t, []string{"web: 6"}, typed(*d), "the object that Update returns")
 		require.Equal(t, []string{"web: 2"}, w.stored(), "what is stored")
 		t.Did("GetScale, change, UpdateScale")
-		var scale *autoscalingv1.Scale
-		scale, err = all.GetScale(ctx, "web", metav1.GetOptions{})
+		scale, err := all.GetScale(t.Context(), "web", metav1.GetOptions{})
 		require.NoError(t, err, "the error of GetScale")
 		require.Equal(t, int32(6), scale.Spec.Replicas, "the replicas of the Scale")
 		scale.Spec.Replicas = 9
-		_, err = all.UpdateScale(ctx, "web", scale, metav1.UpdateOptions{})
+		_, err = all.UpdateScale(t.Context(), "web", scale, metav1.UpdateOptions{})
 		require.NoError(t, err, "the error of UpdateScale")
 		require.Equal(t, []string{"web: 3"}, w.stored(), "what is stored")
 		t.Did("Patch")
 		patch, _ := json.Marshal(map[string]any{"spec": map[string]any{"replicas": 12}})
-		d, err = all.Patch(ctx, "web", types.StrategicMergePatchType, patch, metav1.PatchOptions{})
+		d, err = all.Patch(t.Context(), "web", types.StrategicMergePatchType, patch, metav1.PatchOptions{})
 		require.NoError(t, err, "the error of Patch")
 		require.Equal(t, []string{"web: 12"}, typed(*d), "the object that Patch returns")
 		require.Equal(t, []string{"web: 4"}, w.stored(), "what is stored")
@@ -393,7 +393,7 @@ func TestTask5_Typed_client(t *testing.T) {
 		preferring, err := typedappsv1.NewForConfig(w.through())
 		require.NoError(t, err)
 		t.Did("Create with a typed client that prefers protobuf")
-		_, err = preferring.Deployments("default").Create(ctx, deployment("new", 3), metav1.CreateOptions{})
+		_, err = preferring.Deployments("default").Create(t.Context(), deployment("new", 3), metav1.CreateOptions{})
 		require.Equal(t, http.StatusUnsupportedMediaType, code(err), "the code of the error of Create")
 	})
 }

@@ -8,13 +8,16 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 
 	"client-go-workshop/internal/testkit/guard"
+	rewritingproxy "client-go-workshop/labs/rewriting-proxy"
 )
 
 func TestTask5_Read_and_written_back(t *testing.T) {
@@ -81,6 +84,7 @@ func TestTask5_Questions_about_hidden_objects(t *testing.T) {
 			if r.Method == http.MethodGet {
 				require.Equal(t, collection+"/web", strings.TrimSuffix(r.Path, "/"), "the path of the question")
 				require.Equal(t, "", r.Query.Get("dryRun"), "dryRun in the question")
+				require.Equal(t, "", r.Query.Get("resourceVersion"), "resourceVersion in the question")
 				require.Equal(t, "", r.Body, "the body of the question")
 			}
 		}
@@ -135,7 +139,7 @@ func TestTask5_Each_write_asks(t *testing.T) {
 		"server of another version may have other subresources.", func(t *guard.T) {
 		passed := 0
 		w := before(t, func(w http.ResponseWriter, r *http.Request) {
-			if r.Method != http.MethodGet || r.URL.Path != collection+"/dark" {
+			if r.Method != http.MethodGet || !strings.HasSuffix(r.URL.Path, "/deployments/dark") {
 				passed++
 			}
 			w.Header().Set("Content-Type", "application/json")
@@ -149,6 +153,17 @@ func TestTask5_Each_write_asks(t *testing.T) {
 				requireStatus(t, 404, w.write(method, collection+"/dark"+subresource, object, "{}"))
 				require.Equal(t, 0, passed, "the requests that have reached dark, without the questions about it")
 			}
+		}
+		t.Rule("To the client, a hidden object does not exist. A namespace may have the name of a subresource.")
+		for _, name := range []string{"scale", "status"} {
+			path := "/apis/apps/v1/namespaces/" + name + "/deployments/dark/" + name
+			requireStatus(t, 404, w.write("PATCH", path, mergePatch, "{}"))
+			require.Equal(t, 0, passed, "the requests that have reached dark, without the questions about it")
+		}
+		t.Rule("To the client, a hidden object does not exist. The answer to a HEAD does not show it either.")
+		for _, subresource := range []string{"", "/scale"} {
+			got := w.send(w.client, "HEAD", collection+"/dark"+subresource, "")
+			require.GreaterOrEqual(t, got.code, 400, "the code of the answer")
 		}
 	})
 }
@@ -285,6 +300,87 @@ func TestTask5_Answers_at_the_same_time(t *testing.T) {
 				require.Equal(t, 2, len(received), "the answers that have arrived")
 				for _, want := range []string{"quick: 6", "slow: 6"} {
 					require.Equal(t, []string{want}, replicasIn((<-received).body), "the object in the answer")
+				}
+			}
+		})
+}
+
+// busy is the transport to an API server that gives no answer until released is closed, and then breaks off.
+type busy struct {
+	arrived  atomic.Int64
+	released chan struct{}
+}
+
+func (b *busy) RoundTrip(r *http.Request) (*http.Response, error) {
+	b.arrived.Add(1)
+	if r.URL.Query().Has("watch") { // its head arrives, but no event
+		return &http.Response{StatusCode: 200, ProtoMajor: 1, ProtoMinor: 1, Header: http.Header{"Content-Type": {object}},
+			ContentLength: -1, Body: io.NopCloser(b), Request: r}, nil
+	}
+	<-b.released
+	return nil, io.ErrUnexpectedEOF
+}
+
+func (b *busy) Read([]byte) (int, error) {
+	<-b.released
+	return 0, io.ErrUnexpectedEOF
+}
+
+func TestTask5_Many_clients_at_the_same_time(t *testing.T) {
+	guard.Test(t, "Any goroutine may call its methods. While a thousand clients wait, the request of another one goes to "+
+		"the API server.", func(t *guard.T) {
+		const clients = 1_001
+		for _, c := range []struct{ method, path string }{
+			{"GET", collection + "?watch=1&a="}, {"GET", collection + "?a="}, {"PATCH", collection + "/web"},
+			{"GET", "/api/v1/configmaps?a="},
+		} {
+			upstream := &busy{}
+			p, err := rewritingproxy.New(rewritingproxy.Config{Upstream: &url.URL{Scheme: "http", Host: "in-memory"},
+				Transport: upstream, NewFrameReader: below.NewFrameReader, View: view})
+			require.NoError(t, err, "the error of New")
+			for _, when := range []string{"", ", after the API server has broken off all of these"} {
+				upstream.arrived.Store(0)
+				upstream.released = make(chan struct{})
+				t.Did("%d clients send %s %s0 and so on%s", clients, c.method, c.path, when)
+				for i := range clients {
+					t.Go(func() {
+						defer func() { _ = recover() }() // a watch breaks off with http.ErrAbortHandler
+						in := httptest.NewRequest(c.method, fmt.Sprint("http://proxy", c.path, i), strings.NewReader("{}"))
+						in.Header.Set("Content-Type", mergePatch)
+						p.ServeHTTP(httptest.NewRecorder(), in)
+					})
+				}
+				synctest.Wait()
+				arrived := upstream.arrived.Load()
+				close(upstream.released)
+				synctest.Wait()
+				require.Equal(t, int64(clients), arrived, "the requests that the API server has received")
+			}
+		}
+	})
+}
+
+func TestTask5_Slow_readers(t *testing.T) {
+	guard.Test(t, "Any goroutine may call its methods. While one client reads its answer slowly, others receive theirs.",
+		func(t *guard.T) {
+			for _, spec := range []string{`{}`, `{"replicas":2}`} {
+				w := before(t, func(w http.ResponseWriter, r *http.Request) {
+					w.Header().Set("Content-Type", "application/json")
+					name := r.URL.Path[len(collection)+1:]
+					fmt.Fprintf(w, `{"kind":"Deployment","metadata":{"name":%q},"spec":%s}`, strings.Repeat(name, 20_000), spec)
+				})
+				t.Did("a client asks for an object of 100 kB, and does not read the answer")
+				slow, err := w.client.Do(request(t.Context(), t, http.MethodGet, collection+"/slow", ""))
+				require.NoError(t, err, "the error of the request")
+				defer slow.Body.Close()
+				synctest.Wait()
+				quick := w.get(collection + "/quick").body
+				t.Did("the first client reads its answer")
+				text, err := io.ReadAll(slow.Body)
+				require.NoError(t, err, "the error of reading the answer")
+				for name, body := range guard.InOrder(map[string]string{"quick": quick, "slow": string(text)}) {
+					want := strings.Repeat(name, 20_000)
+					require.True(t, find(body, "metadata", "name") == want, "the answer for %s has its object", name)
 				}
 			}
 		})
