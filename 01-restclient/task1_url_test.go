@@ -332,6 +332,9 @@ func TestTask1_Empty_name_is_an_error(t *testing.T) {
 		t.Did(`Delete, Resource "deployments", Name ""`)
 		r := client(t, "http://api").Delete().Namespace("default").Resource("deployments").Name("")
 		require.Error(t, r.Error(), `the error of Name("")`)
+		t.Did(`Name "web", and then Name ""`)
+		r = client(t, "http://api").Delete().Resource("deployments").Name("web").Name("")
+		require.Error(t, r.Error(), `the error of Name("") after Name("web")`)
 	})
 }
 

@@ -95,3 +95,21 @@ func TestTask2_Error_names_the_clients_group(t *testing.T) {
 			"the name, the group and the resource in the error")
 	})
 }
+
+func TestTask2_Each_answer_has_its_own_content_type(t *testing.T) {
+	guard.Test(t, "Do does not change the request, which can be sent again: each answer is decoded in its own content "+
+		"type.", func(t *guard.T) {
+		w := newWorld(t)
+		r := w.on("GET").Name("web")
+		const inYAML = "kind: Deployment\napiVersion: apps/v1\nmetadata:\n  name: web\n"
+		for _, answer := range []fakeapi.Fault{
+			fakeapi.Body("application/json", string(manifest("web"))), fakeapi.Body("application/yaml", inYAML),
+			fakeapi.Body("application/json", string(manifest("web"))),
+		} {
+			w.script("200, with a Deployment in JSON, then in YAML, then in JSON", "", answer)
+			d := &appsv1.Deployment{}
+			require.NoError(t, w.do(r).Into(d), "the error of Into")
+			require.Equal(t, "web", d.Name, "the name of the object")
+		}
+	})
+}

@@ -220,21 +220,26 @@ func TestTask3_Two_KiB_of_an_answer_are_read_and_no_more(t *testing.T) {
 				bodies.onTry = func() { read = bodies.read.Load() }
 				w := newWorld(t, counting(bodies))
 				w.script(fmt.Sprintf("429 with 5000 bytes, and the Content-Length %q", length), "",
-					func(rw respond, _ *request, _ handler) {
-						rw.Header().Set("Retry-After", "1")
-						if length != "" {
-							rw.Header().Set("Content-Length", length)
-						}
-						rw.WriteHeader(429)
-						flush(rw)
-						io.WriteString(rw, strings.Repeat("x", 5000))
-					})
+					busyWith(5000, length))
 				t.Did("%s", s.name)
 				require.NoError(t, s.send(w.on("GET"), t.Context()), "the error of "+s.name)
 				require.LessOrEqual(t, read, int64(2<<10), "bytes of the answer that %s has read before the retry", s.name)
 			}
 		}
 	})
+}
+
+// busyWith answers 429 with this many bytes.
+func busyWith(bytes int, length string) fakeapi.Fault {
+	return func(rw respond, _ *request, _ handler) {
+		rw.Header().Set("Retry-After", "1")
+		if length != "" {
+			rw.Header().Set("Content-Length", length)
+		}
+		rw.WriteHeader(429)
+		flush(rw)
+		io.WriteString(rw, strings.Repeat("x", bytes))
+	}
 }
 
 // longAnswer answers 429 with 600 KiB, a kilobyte a second.

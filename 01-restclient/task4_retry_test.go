@@ -75,6 +75,8 @@ func checkBodies(t *guard.T, s sender) {
 	first, again := w.Requests("")[0], w.Requests("")[1]
 	require.Equal(t, first.String(), again.String(), "the method and URL of try 2 of %s", s.name)
 	require.Equal(t, first.Header, again.Header, "the headers of try 2 of %s", s.name)
+	t.Rule("Each try sends the whole body, in each of the four methods.")
+	checkReaders(t, s, "a []byte", manifest("web"))
 	w.script("busy, with Retry-After 1", "", fakeapi.Answer(429, "1"))
 	t.Rule(once)
 	t.Did("%s with an io.Reader as its Body", s.name)

@@ -64,6 +64,14 @@ func TestTask4_Stream_is_as_long_as_the_answer(t *testing.T) {
 		require.NoError(t, err, "the error of the body's Read")
 		require.EqualValues(t, length, n, "the length of the body")
 		body.Close()
+		t.Rule(returnsBody + ": half an answer does not look like a whole one.")
+		w.script("an answer that breaks off after 10 bytes", "", fakeapi.Cut(10))
+		t.Did("Stream, and reading its body to the end")
+		body, err = w.on("GET").Stream(t.Context())
+		require.NoError(t, err, "the error of Stream")
+		_, err = io.ReadAll(body)
+		require.Error(t, err, "the error of the body's Read at the point where the answer breaks off")
+		body.Close()
 		t.Rule(returnsBody + ": a caller that has seen enough closes a log that continues for hours.")
 		w.script("sends a byte of the body each second, for ten minutes", "", drip(200, ""))
 		t.Did("Stream, a Read, and Close")
@@ -250,6 +258,14 @@ func TestTask4_Stream_and_Watch_close_the_answers_in_between(t *testing.T) {
 		events := w.watchAll(w.on("GET"))
 		require.EqualValues(t, 1, bodies.open.Load(), "open bodies after Watch")
 		events.Stop()
+		for _, length := range []string{"", "2000"} {
+			w := newWorld(t)
+			t.Rule(nothingLeft + ": unless an answer is read to its end before a retry, each retry makes a new connection.")
+			w.script(fmt.Sprintf("429 with 2000 bytes, and the Content-Length %q, three times", length), "",
+				fakeapi.Times(3, busyWith(2000, length))...)
+			w.watchAll(w.on("GET")).Stop() // client-go's Stream does not read the answer
+			require.Equal(t, 1, w.connections(), "connections made by Watch")
+		}
 		for _, s := range senders[2:] {
 			for _, length := range []string{"", "614400"} {
 				t.Rule("Before a retry, at most 2 KiB of the answer are read, also by Stream and Watch.")

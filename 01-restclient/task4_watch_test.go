@@ -5,6 +5,7 @@ package restclient_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"testing"
@@ -275,6 +276,12 @@ func TestTask4_Watch_is_200_and_nothing_else(t *testing.T) {
 			require.Error(t, err, "the error of Watch after %d", code)
 			t.Rule(nothingLeft + ": the body of an answer is closed, unless the caller receives it.")
 			require.EqualValues(t, 0, bodies.open.Load(), "open bodies after a Watch with %d", code)
+			t.Rule("Any other error, even a Status, also names the error of an earlier try, as with Do.")
+			w = newWorld(t, losing(&lossy{errs: []error{io.EOF}}))
+			w.script(fmt.Sprint(code, ", and no body"), "", answers(code, "application/json", ""))
+			t.Did("Watch: EOF, and then the answer")
+			_, err = w.on("GET").Param("watch", "1").Watch(t.Context())
+			require.ErrorContains(t, err, " - error from a previous attempt: EOF", "the error of Watch after EOF and %d", code)
 		}
 	})
 }

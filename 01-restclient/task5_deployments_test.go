@@ -3,6 +3,7 @@ package restclient_test
 // Task 5: a typed client for Deployments.
 
 import (
+	"fmt"
 	"testing"
 	"testing/synctest"
 
@@ -234,8 +235,12 @@ func TestTask5_Delete_may_be_answered_with_the_Deployment(t *testing.T) {
 	guard.Test(t, "Delete removes the Deployment with this name. While a finalizer keeps it, the server answers with the "+
 		"Deployment, not with a Status, and that is not an error.", func(t *guard.T) {
 		w, c := typed(t, "default")
-		for _, answer := range []string{string(manifest("web")), `{"kind":"Status","apiVersion":"v1","status":"Success"}`} {
-			w.script("200, with the body "+answer[:20]+"…", "", fakeapi.Body("application/json", answer))
+		const success = `{"kind":"Status","apiVersion":"v1","status":"Success"}`
+		for _, answer := range []string{string(manifest("web")), success, ""} {
+			if answer == "" {
+				t.Rule("Delete removes the Deployment with this name: an answer of 200 without a body is not an error.")
+			}
+			w.script(fmt.Sprintf("200, with the body %.20q…", answer), "", fakeapi.Body("application/json", answer))
 			t.Did("Delete web")
 			err := c.Delete(t.Context(), "web", metav1.DeleteOptions{})
 			require.Equal(t, "no error", short(err), "the error of Delete")
@@ -271,8 +276,9 @@ func TestTask5_Patch_of_an_object_and_of_its_status(t *testing.T) {
 		t.Rule(patches + ". The path of a subresource follows the object's path.")
 		t.Did(`Patch the "status" of web`)
 		data = []byte(`{"status":{"replicas":7}}`)
-		_, err = c.Patch(t.Context(), "web", types.MergePatchType, data, metav1.PatchOptions{}, "status")
+		patched, err = c.Patch(t.Context(), "web", types.MergePatchType, data, metav1.PatchOptions{}, "status")
 		require.NoError(t, err, "the error of Patch of the status")
+		require.EqualValues(t, 7, patched.Status.Replicas, "replicas in the status of the object that Patch returns")
 		w.requireLast("PATCH", "/web/status")
 	})
 }
