@@ -29,8 +29,8 @@ func (w *world) renewed(between func()) {
 }
 
 func TestTask4_Deployment_is_forgotten(t *testing.T) {
-	const rule = "It then forgets the Deployment (also when EnsureReady returns nil), so that memory does not grow. One of " +
-		"the same name is a new one"
+	const rule = "It then forgets the Deployment (also when EnsureReady returns nil), so that memory does not grow. One " +
+		"of the same name is a new one"
 	guard.Test(t, rule+".", func(t *guard.T) {
 		w := newWorld(t, 0)
 		w.farAhead()
