@@ -98,6 +98,16 @@ func TestTask2_Owner_that_was_created_again(t *testing.T) {
 			s.WroteAt(web, uids[1], pods, "6")
 			require.Equal(t, "7", s.Written(web, pods), "the written version of Pods")
 			require.Equal(t, "3", s.Written(web, replicas), "the written version of ReplicaSets")
+			for _, old := range [][]schema.GroupResource{{replicas}, {replicas, pods}} {
+				s := memory()
+				t.Did("a new store; WroteAt(web, %q, ..., 9) for %v; WroteAt(web, %q, pods, 9)", uids[0], old, uids[1])
+				for _, resource := range old {
+					s.WroteAt(web, uids[0], resource, "9")
+				}
+				s.WroteAt(web, uids[1], pods, "9")
+				require.Equal(t, "9", s.Written(web, pods), "the written version of Pods")
+				require.Empty(t, s.Written(web, replicas), "the written version of ReplicaSets")
+			}
 		}
 	})
 }

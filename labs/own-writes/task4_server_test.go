@@ -165,7 +165,7 @@ func TestTask4_Patience_of_the_config(t *testing.T) {
 	guard.Test(t, "When EnsureReady has returned nothing but errors for Patience, Reconcile calls Stale with the last "+
 		"one and reads the Pods from the server. The caller sets Patience, and ReconcileTimeout is another limit.",
 		func(t *guard.T) {
-			for _, patience := range []time.Duration{time.Second, time.Hour} {
+			for _, patience := range []time.Duration{1500 * time.Millisecond, time.Hour} {
 				w := newWorld(t, 0)
 				config := w.config()
 				config.Patience = patience

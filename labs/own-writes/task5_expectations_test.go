@@ -80,6 +80,7 @@ func TestTask5_Deletions_by_UID(t *testing.T) {
 		require.Equal(t, []types.UID{"a", "b"}, uids, "the caller's slice")
 		t.Did("the caller writes c into its slice; DeletionObserved(web, b)")
 		uids[0], uids[1] = "c", "c"
+		requireSatisfied(t, false, e)
 		e.DeletionObserved(web, "b")
 		requireSatisfied(t, true, e)
 	})
@@ -208,6 +209,16 @@ func TestTask5_Leak_ends_after_five_minutes(t *testing.T) {
 				requireSatisfied(t, true, e)
 			}
 			require.False(t, e.SatisfiedExpectations(db), "SatisfiedExpectations(db)")
+			t.Did("%[1]s, and all events arrive; ExpectationsTimeout passes; %[1]s", kind.expected)
+			kind.expect()
+			for range 2 {
+				kind.observe()
+				e.DeletionObserved(web, "b")
+			}
+			time.Sleep(ownwrites.ExpectationsTimeout)
+			kind.expect()
+			time.Sleep(time.Nanosecond)
+			requireSatisfied(t, false, e)
 		}
 	})
 }

@@ -12,7 +12,9 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -78,6 +80,15 @@ func TestTask6_Each_Pod(t *testing.T) {
 		}
 		require.NoError(t, w.controller.Remember(t.Context()), "the error of Remember")
 		require.Equal(t, w.newest(), w.store.Written(web, pods), "the written version of web's Pods")
+		t.Rule("If the read fails, Remember returns the error. A read in several pages fails if one of them does.")
+		for succeed := range 3 {
+			options := w.listed(succeed)
+			t.Did("the server refuses the lists of Remember after the first %d; Remember", succeed)
+			err := w.controller.Remember(t.Context())
+			if len(*options) > succeed {
+				require.True(t, apierrors.IsForbidden(err), "the error of Remember is the server's 403: %v", err)
+			}
+		}
 	})
 }
 
@@ -143,6 +154,44 @@ func TestTask6_Answer_is_not_old(t *testing.T) {
 		require.False(t, slices.ContainsFunc(lists, func(r fakeapi.Request) bool {
 			return r.Query.Get("resourceVersion") != ""
 		}), "a list asks for a resourceVersion")
+	})
+}
+
+// listing is a client whose lists note their options, and fail with a 403 after a number of them.
+type listing struct {
+	ownwrites.PodClient
+	options *[]metav1.ListOptions
+	succeed int
+}
+
+func (c listing) List(ctx context.Context, options metav1.ListOptions) (*corev1.PodList, error) {
+	if *c.options = append(*c.options, options); len(*c.options) > c.succeed {
+		return nil, status(http.StatusForbidden)
+	}
+	return c.PodClient.List(ctx, options)
+}
+
+// listed gives the controller clients whose lists fail after a number of them, and returns the options of their lists.
+func (w *world) listed(succeed int) *[]metav1.ListOptions {
+	options, config := &[]metav1.ListOptions{}, w.config()
+	client := config.Client
+	config.Client = func(namespace string) ownwrites.PodClient { return listing{client(namespace), options, succeed} }
+	w.controller = ownwrites.New(config)
+	return options
+}
+
+func TestTask6_No_Pod_is_left_out(t *testing.T) {
+	guard.Test(t, "Remember reads the Pods of all namespaces from the server, and records each as a write of the "+
+		"Deployment that controls it. A selector leaves Pods out, whatever their state is now.", func(t *guard.T) {
+		w := newWorld(t, 0)
+		options := w.listed(1000)
+		t.Did("Remember")
+		require.NoError(t, w.controller.Remember(t.Context()), "the error of Remember")
+		require.NotEmpty(t, *options, "the lists of Pods")
+		for _, o := range *options {
+			require.Empty(t, o.FieldSelector, "the fieldSelector of a list")
+			require.Empty(t, o.LabelSelector, "the labelSelector of a list")
+		}
 	})
 }
 

@@ -36,9 +36,9 @@ import (
 // the Deployment (also when EnsureReady returns nil), so that memory does not grow.
 //
 // Reconcile creates the missing Pods, and records the version of each. A Pod that is being deleted does not count. Of
-// surplus Pods it deletes the last by name, each with its UID as a precondition. A Pod that is gone already is no error
-// (a 409, because a new Pod has its name, may be returned). After an error it writes nothing more, and returns the
-// error.
+// surplus Pods it deletes the last by name, each with its UID as a precondition. It does not change their grace period.
+// A Pod that is gone already is no error (a 409, because a new Pod has its name, may be returned). After an error it
+// writes nothing more, and returns the error.
 //
 //workshop:task 4 Controller.Reconcile
 func (c *Controller) Reconcile(ctx context.Context, key cache.ObjectName) error {
