@@ -12,8 +12,8 @@ import (
 // Do sends the request and reads the answer to its end. It does not change the request, which can be sent again. An
 // answer without a content type is decoded in the client's content type.
 //
-// A builder error is returned, and nothing is sent. An empty namespace is an error in a POST, and in a GET, PUT or
-// DELETE of a name, if Namespace was called. A request that is not sent does not wait for the limiter.
+// A builder error is returned, and nothing is sent. After Namespace(""), a POST is an error, and so is a GET, PUT or
+// DELETE of a name. A request that is not sent does not wait for the limiter.
 //
 // There are two reasons for a retry:
 //   - If the answer is 429 or any 5xx, and its Retry-After header is a whole number, Do sends the request again that
@@ -25,9 +25,9 @@ import (
 // Body is an io.Reader is sent once. Each try sends the whole body. Before a retry, at most 2 KiB of the answer are
 // read.
 //
-// After the last try, Do returns the answer or error of that try. If the last try has no answer, or the context ends,
-// the error also names the latest error of an earlier try: "… - error from a previous attempt: EOF". It does not repeat
-// the URL. If both errors are the same, it is named once.
+// After the last try, Do returns the answer or error of that try. If the last try has no answer, or the context ends
+// before it, the error also names the latest error of an earlier try: "… - error from a previous attempt: EOF". It does
+// not repeat the URL. If both errors are the same, it is named once.
 //
 // Each try waits for the rate limiter first, with the context. If the limiter returns an error, nothing is sent, and
 // the error says "client rate limiter Wait returned an error". Timeout excludes the limiter's wait before the first

@@ -139,8 +139,8 @@ func TestTask2_Broken_request_is_not_sent(t *testing.T) {
 }
 
 func TestTask2_Empty_namespace_is_caught_before_sending(t *testing.T) {
-	const emptyNamespace = "An empty namespace is an error in a POST, and in a GET, PUT or DELETE of a name, if " +
-		"Namespace was called. The program forgot to fill in a variable, and the server's answer would not say so."
+	const emptyNamespace = `After Namespace(""), a POST is an error, and so is a GET, PUT or DELETE of a name. ` +
+		"The program forgot to fill in a variable, and the server's answer would not say so."
 	guard.Test(t, emptyNamespace, func(t *guard.T) {
 		w := newWorld(t)
 		t.Did(`POST with Namespace ""`)
@@ -160,8 +160,8 @@ func TestTask2_Empty_namespace_is_caught_before_sending(t *testing.T) {
 				t.Rule("%s", emptyNamespace)
 			}
 		}
-		t.Rule("An empty namespace is an error in a POST, and in a GET, PUT or DELETE of a name, if Namespace was " +
-			"called. A builder error is returned, and nothing is sent: your error must come before the request.")
+		t.Rule(`After Namespace(""), a POST is an error, and so is a GET, PUT or DELETE of a name. ` +
+			"A builder error is returned, and nothing is sent: your error must come before the request.")
 		w.requireSent(0)
 		t.Rule("An empty namespace stands for all namespaces, and adds nothing to the path: a list may use it.")
 		t.Did(`GET with Namespace "" and no name`)
@@ -171,8 +171,8 @@ func TestTask2_Empty_namespace_is_caught_before_sending(t *testing.T) {
 }
 
 func TestTask2_Empty_namespace_is_no_error_elsewhere(t *testing.T) {
-	guard.Test(t, "An empty namespace is an error in a POST, and in a GET, PUT or DELETE of a name, if Namespace "+
-		"was called. Other requests are sent.", func(t *guard.T) {
+	guard.Test(t, `After Namespace(""), a POST is an error, and so is a GET, PUT or DELETE of a name. `+
+		"Other requests are sent.", func(t *guard.T) {
 		w := newWorld(t)
 		sent := 0
 		for _, s := range senders[:2] {
@@ -191,8 +191,8 @@ func TestTask2_Empty_namespace_is_no_error_elsewhere(t *testing.T) {
 }
 
 func TestTask2_Objects_without_a_namespace_can_be_sent(t *testing.T) {
-	guard.Test(t, "An empty namespace is an error in a POST, and in a GET, PUT or DELETE of a name, if Namespace "+
-		"was called. Callers do not call it for a Node, which has no namespace.", func(t *guard.T) {
+	guard.Test(t, `After Namespace(""), a POST is an error, and so is a GET, PUT or DELETE of a name. `+
+		"Callers do not call it for a Node, which has no namespace.", func(t *guard.T) {
 		w := newWorld(t)
 		for _, verb := range []string{"GET", "PUT", "DELETE"} {
 			t.Did(`%s with Name "web", and no Namespace`, verb)

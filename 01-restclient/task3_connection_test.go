@@ -142,8 +142,8 @@ func TestTask3_All_kinds_of_broken_connections(t *testing.T) {
 }
 
 func TestTask3_Error_names_an_earlier_one(t *testing.T) {
-	const both = "If the last try has no answer, or the context ends, the error also names the latest error of an " +
-		`earlier try: "… - error from a previous attempt: EOF"`
+	const both = "If the last try has no answer, or the context ends before it, the error also names the latest error of " +
+		`an earlier try: "… - error from a previous attempt: EOF"`
 	guard.Test(t, both+". The last error often says only that the time was over.", func(t *guard.T) {
 		refused := unreachable[0]
 		busy := func(w world) { w.script("busy, with Retry-After 1", "", fakeapi.Answer(429, "1")) }

@@ -1,8 +1,9 @@
 package restclient_test
 
-// Task 3: the length and the form of a body, redirects, and the readers of the tries.
+// Task 3: the length and the form of a body, redirects, the readers of the tries, and a second Do after an error.
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -113,4 +114,28 @@ func checkReaders(t *guard.T, s sender, what string, body any) {
 	whole := newWorld(t)
 	s.send(whole.on("POST").Body(body), t.Context())
 	require.Equal(t, slices.Repeat([]string{whole.Requests("")[0].Body}, 2), h.bodies, "the bodies of both tries")
+}
+
+func TestTask3_Request_can_be_sent_again_after_an_error(t *testing.T) {
+	guard.Test(t, "Do does not change the request, which can be sent again: after every kind of error.",
+		func(t *guard.T) {
+			for _, s := range senders[:2] {
+				w := newWorld(t)
+				r := w.on("GET").MaxRetries(0)
+				again := func(what string, ctx context.Context) {
+					t.Did("%s: %s, and %[1]s again", s.name, what)
+					require.Error(t, s.send(r, ctx), "the error of %s: %s", s.name, what)
+					require.NoError(t, s.send(r, t.Context()), "the error of %s again", s.name)
+				}
+				w.Script("", fakeapi.Reset(false))
+				again("the connection breaks", t.Context())
+				w.Script("", fakeapi.Cut(10))
+				again("the answer is truncated", t.Context())
+				w.Script("", fakeapi.Answer(503, "1"))
+				again("503", t.Context())
+				ctx, cancel := context.WithCancel(t.Context())
+				cancel()
+				again("the context is cancelled", ctx)
+			}
+		})
 }

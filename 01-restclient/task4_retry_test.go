@@ -153,8 +153,8 @@ func TestTask4_Stream_and_Watch_after_broken_connections(t *testing.T) {
 }
 
 func TestTask4_Earlier_error_outlives_an_answer(t *testing.T) {
-	const both = "If the last try has no answer, or the context ends, the error also names the latest error of an " +
-		`earlier try: "… - error from a previous attempt: EOF"`
+	const both = "If the last try has no answer, or the context ends before it, the error also names the latest error of " +
+		`an earlier try: "… - error from a previous attempt: EOF"`
 	guard.Test(t, both+", also if an answer of 429 came in between.", func(t *guard.T) {
 		refusal := errors.New("no token before the deadline")
 		for _, s := range []sender{senders[0], senders[1], senders[3]} { // Stream returns the first such error

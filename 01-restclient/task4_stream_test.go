@@ -25,22 +25,28 @@ func TestTask4_Stream_hands_out_the_body(t *testing.T) {
 	guard.Test(t, returnsBody+".", func(t *guard.T) {
 		bodies := &closings{}
 		w := newWorld(t, counting(bodies))
-		w.script("sends a byte of the body each second", "", func(rw respond, r *request, _ handler) {
-			for _, b := range "hello" {
-				flush(rw)
-				time.Sleep(time.Second)
-				io.WriteString(rw, string(b))
-			}
-		})
+		w.script("sends a byte of the body each second, twice", "",
+			fakeapi.Times(2, func(rw respond, r *request, _ handler) {
+				for _, b := range "hello" {
+					flush(rw)
+					time.Sleep(time.Second)
+					io.WriteString(rw, string(b))
+				}
+			})...)
+		t.Did("Stream, and read what it returns")
+		body, err := w.on("GET").Stream(t.Context())
+		require.NoError(t, err, "the error of Stream")
+		text, err := io.ReadAll(body)
+		require.NoError(t, err, "the error of the body's Read")
+		require.Equal(t, "hello", string(text), "the bytes of the body")
+		require.NoError(t, body.Close(), "the error of the body's Close")
 		t.Did("Stream, with Timeout 2s")
-		var body io.ReadCloser
-		var err error
 		d := took(func() { body, err = w.on("GET").Timeout(2 * time.Second).Stream(t.Context()) })
 		require.NoError(t, err, "the error of Stream")
 		require.Zero(t, d, "duration of Stream, while no byte of the body has come")
 		require.EqualValues(t, 1, bodies.open.Load(), "open bodies after Stream")
 		t.Rule(noLimit + ": a log may continue for hours.")
-		text, err := io.ReadAll(body)
+		text, err = io.ReadAll(body)
 		require.NoError(t, err, "the error of the body's Read")
 		require.Equal(t, "hello", string(text), "the bytes of the body")
 		t.Rule(returnsBody + ": Close closes the connection's body.")

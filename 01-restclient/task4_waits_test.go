@@ -188,8 +188,8 @@ func TestTask4_Stream_ends_with_its_context(t *testing.T) {
 
 func TestTask4_End_names_the_broken_connection(t *testing.T) {
 	const (
-		both = "If the last try has no answer, or the context ends, the error also names the latest error of an earlier " +
-			`try: "… - error from a previous attempt: EOF"`
+		both = "If the last try has no answer, or the context ends before it, the error also names the latest error of " +
+			`an earlier try: "… - error from a previous attempt: EOF"`
 		watch = "Any other error, even a Status, also names the error of an earlier try, as with Do"
 
 		inTheWait = "in the wait for a retry"
