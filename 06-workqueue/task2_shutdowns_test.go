@@ -49,6 +49,8 @@ func TestTask2_Shutdowns_in_any_order(t *testing.T) {
 				"item that was added later does not come.")
 			require.Equal(t, []string{"web"}, q.All(), "the items in the queue after Done of all")
 			q.Done("web")
+			t.Rule("ShuttingDown reports whether ShutDown or ShutDownWithDrain was called.")
+			require.True(t, isShuttingDown(q), "the queue is shutting down after the last Done")
 			q.TypedInterface.ShutDown() // for drains that wait
 		}
 	})
