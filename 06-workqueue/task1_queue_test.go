@@ -279,5 +279,9 @@ func TestTask1_Touch_is_for_queued_items(t *testing.T) {
 		q.Add("web")
 		t.Rule("An item being processed is not in config.Queue, so Touch is not called for it.")
 		require.Equal(t, []string{"web", "web"}, below.touched, "items touched after 2 Adds of the item being processed")
+		q.Done("web")
+		q.Get()
+		t.Rule("Only Add calls Touch of config.Queue: Done and Get do not.")
+		require.Equal(t, []string{"web", "web"}, below.touched, "items touched after Done and Get")
 	})
 }

@@ -3,6 +3,7 @@ package workqueue_test
 // Task 3: the clock of the config.
 
 import (
+	"runtime"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -24,6 +25,22 @@ func TestTask3_Config_brings_the_clock(t *testing.T) {
 		q.AddAfter("web", time.Minute)
 		q.pass(time.Hour)
 		require.Equal(t, 0, q.Len(), "Len before the Clock advances")
+		t.Did("the Clock advances by 1m")
+		clock.Step(time.Minute)
+		synctest.Wait()
+		require.Equal(t, []string{"web"}, q.All(), "the items in the queue after a minute of the Clock")
+	})
+}
+
+func TestTask3_Delay_begins_with_the_call(t *testing.T) {
+	guard.Test(t, "AddAfter adds item to the layer below when delay has passed. The delay begins when AddAfter is called: "+
+		"a user's test may advance its clock at once.", func(t *guard.T) {
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // no other goroutine runs between the two calls
+		clock := testclock.NewFakeClock(time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC))
+		q := delaying(t, clientgo.TypedDelayingQueueConfig[string]{Clock: clock})
+		synctest.Wait()
+		t.Did("NewTypedDelayingQueueWithConfig, with a Clock that stands still")
+		q.AddAfter("web", time.Minute)
 		t.Did("the Clock advances by 1m")
 		clock.Step(time.Minute)
 		synctest.Wait()

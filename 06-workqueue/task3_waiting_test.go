@@ -49,6 +49,30 @@ func TestTask3_Waiting_costs_no_goroutine(t *testing.T) {
 	})
 }
 
+func TestTask3_Busy_layer_below_costs_no_goroutine(t *testing.T) {
+	guard.Test(t, "A delayed item costs at most one timer, and no goroutine: also while the layer below is in Add.",
+		func(t *guard.T) {
+			below, release := &hooked{TypedInterface: workqueue.NewTyped[string]()}, make(chan struct{})
+			q := delaying(t, clientgo.TypedDelayingQueueConfig[string]{Queue: below})
+			synctest.Wait()
+			below.hook = once("Add", func() { <-release })
+			q.AddAfter("web", time.Second)
+			q.pass(time.Second)
+			before := guard.Goroutines()
+			t.Did("AddAfter of 500 items, each due before the one before it, while config.Queue is in Add")
+			calls := start(t, func() string {
+				for i := range 500 {
+					q.delayed().AddAfter(fmt.Sprint(i), time.Hour-time.Duration(i)*time.Second)
+				}
+				return returned
+			})
+			answer, after := calls.result(), more(before)
+			close(release)
+			require.Equal(t, returned, answer, "500 calls of AddAfter")
+			require.Equal(t, "few goroutines more", after, "goroutines after AddAfter of 500 items")
+		})
+}
+
 func TestTask3_Waiting_costs_a_timer_at_most(t *testing.T) {
 	guard.Test(t, "A delayed item costs at most one timer, and no goroutine. Stop a timer when it is no longer "+
 		"needed (#83895).", func(t *guard.T) {
@@ -142,47 +166,6 @@ func TestTask3_Every_method_takes_the_lock(t *testing.T) {
 		)
 		q.ShutDown()
 	})
-}
-
-func TestTask3_Idle_queue_does_not_poll(t *testing.T) {
-	guard.Test(t, "The queue does not poll: while nothing is due, it sleeps. client-go's looks every 10 seconds, "+
-		"and yours may look as often.", func(t *guard.T) {
-		counted := &countedClock{}
-		below := &hooked{TypedInterface: workqueue.NewTyped[string](), hook: func(string) { counted.calls.Add(1) }}
-		q := delaying(t, clientgo.TypedDelayingQueueConfig[string]{Clock: counted, Queue: below})
-		q.AddAfter("web", 2*time.Hour)
-		synctest.Wait()
-		before := counted.calls.Load()
-		q.pass(time.Hour)
-		const most = 2_000 // client-go's makes 1080
-		require.LessOrEqual(t, int(counted.calls.Load()-before), most, "calls of config.Clock and config.Queue in an hour")
-	})
-}
-
-func TestTask3_Work_does_not_grow_with_the_number_of_items(t *testing.T) {
-	guard.Test(t, "The work for an item does not grow with the number of other items: the queue does not look at "+
-		"each of them.", func(t *guard.T) {
-		few, many := callsWith(t, 10), callsWith(t, 1_000)
-		require.LessOrEqual(t, many, few+10, "calls of config.Clock and config.Queue with 1000 items, compared with 10 items")
-	})
-}
-
-// callsWith counts the calls of the clock and of the layer below for one item, with n other items delayed.
-func callsWith(t *guard.T, n int) int {
-	counted := &countedClock{}
-	below := &hooked{TypedInterface: workqueue.NewTyped[string](), hook: func(string) { counted.calls.Add(1) }}
-	q := delaying(t, clientgo.TypedDelayingQueueConfig[string]{Clock: counted, Queue: below})
-	for i := range n {
-		q.delayed().AddAfter(fmt.Sprint(i), time.Hour)
-	}
-	t.Did("with %d delayed items: AddAfter web, 2h; AddAfter web, 1s; 1s passes", n)
-	synctest.Wait()
-	before := counted.calls.Load()
-	q.delayed().AddAfter("web", 2*time.Hour)
-	q.delayed().AddAfter("web", time.Second)
-	time.Sleep(time.Second)
-	synctest.Wait()
-	return int(counted.calls.Load() - before)
 }
 
 func TestTask3_Item_has_one_entry(t *testing.T) {

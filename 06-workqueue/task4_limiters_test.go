@@ -266,14 +266,18 @@ func TestTask4_Bucket_is_shared(t *testing.T) {
 func TestTask4_Every_method_takes_the_lock(t *testing.T) {
 	guard.Race(t, "Every method may be called from any goroutine: each takes the lock that guards the "+
 		"failures.", func(t *guard.T) {
-		r := exponential(time.Millisecond, time.Second)
-		t.Did("When by two goroutines, Forget and NumRequeues by one each")
-		guard.Storm(
-			func(i int) { r.When(fmt.Sprint(i % 10)) },
-			func(i int) { r.When(fmt.Sprint(i % 10)) },
-			func(i int) { r.Forget(fmt.Sprint(i % 10)) },
-			func(i int) { r.NumRequeues(fmt.Sprint(i % 10)) },
-		)
+		for name, r := range guard.InOrder(map[string]clientgo.TypedRateLimiter[string]{
+			"TypedItemExponentialFailureRateLimiter": exponential(time.Millisecond, time.Second),
+			"DefaultTypedControllerRateLimiter":      workqueue.DefaultTypedControllerRateLimiter[string](),
+		}) {
+			t.Did("%s: When by two goroutines, Forget and NumRequeues by one each", name)
+			guard.Storm(
+				func(i int) { r.When(fmt.Sprint(i % 10)) },
+				func(i int) { r.When(fmt.Sprint(i % 10)) },
+				func(i int) { r.Forget(fmt.Sprint(i % 10)) },
+				func(i int) { r.NumRequeues(fmt.Sprint(i % 10)) },
+			)
+		}
 	})
 }
 

@@ -44,8 +44,13 @@ func TestTask4_MaxOf_is_the_strictest(t *testing.T) {
 		require.Equal(t, 1, second.NumRequeues("web"), "failures that the second limiter has counted")
 		t.Did("NewTypedMaxOfRateLimiter of none")
 		t.Rule("Without limiters the wait is 0.")
-		require.Equal(t, "0s", when(t, workqueue.NewTypedMaxOfRateLimiter[string](), "web", 1),
-			"the wait of a limiter made of none")
+		none := workqueue.NewTypedMaxOfRateLimiter[string]()
+		require.Equal(t, "0s", when(t, none, "web", 1), "the wait of a limiter made of none")
+		t.Did("Forget web; NumRequeues web")
+		none.Forget("web")
+		t.Rule("NumRequeues returns the largest number of failures that one of the limiters has counted. Without limiters it " +
+			"is 0.")
+		require.Equal(t, 0, none.NumRequeues("web"), "NumRequeues of a limiter made of none")
 	})
 }
 
@@ -84,6 +89,8 @@ func TestTask4_WithMaxWait_cuts_the_wait(t *testing.T) {
 		require.Equal(t, "1ms 2ms 3ms 3ms", when(t, r, "web", 4), "the waits of 4 failures of web, at most 3ms")
 		require.Equal(t, "0s", when(t, workqueue.NewTypedWithMaxWaitRateLimiter(exponential(0, 0), time.Second), "web", 1),
 			"the wait of an inner limiter that does not wait")
+		require.Equal(t, "1.000001ms", when(t, workqueue.NewTypedWithMaxWaitRateLimiter(&noCount{wait: time.Millisecond + 1},
+			time.Second), "web", 1), "the wait of an inner limiter that waits 1ms and a nanosecond")
 		require.Equal(t, "1s", when(t, workqueue.NewTypedWithMaxWaitRateLimiter(&noCount{wait: forEver}, time.Second),
 			"web", 1), "the wait of an inner limiter whose wait is the longest possible one, at most 1s")
 		require.Equal(t, "0s", when(t, workqueue.NewTypedWithMaxWaitRateLimiter(inner, 0), "db", 1),
