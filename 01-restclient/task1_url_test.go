@@ -119,7 +119,7 @@ func TestTask1_Requests_are_independent(t *testing.T) {
 		const one = "http://api/base/apis/apps/v1/namespaces/one/deployments?limit=1"
 		const two = "http://api/base/apis/apps/v1/namespaces/two/deployments?timeout=1s"
 		c := client(t, "http://api/base")
-		t.Did(`two requests, started one after the other`)
+		t.Did(`a request with Param "limit", and then another one with Timeout 1s`)
 		a := c.Get().Namespace("one").Resource("deployments").Param("limit", "1")
 		b := c.Get().Namespace("two").Resource("deployments").Timeout(time.Second)
 		require.Equal(t, one, a.URL().String(), "the URL of the 1st request")

@@ -25,7 +25,7 @@ func TestTask2_Long_answer_is_read_to_its_end(t *testing.T) {
 		name := strings.Repeat("x", 4<<20)
 		body := `{"kind":"Deployment","apiVersion":"apps/v1","metadata":{"name":"` + name + `"}}`
 		for _, length := range []string{"", strconv.Itoa(len(body))} {
-			w.script(fmt.Sprintf("an answer of 4 MiB, with the Content-Length %q", length), "",
+			w.script("an answer of 4 MiB"+contentLength(length), "",
 				func(rw respond, r *request, next handler) {
 					if length != "" {
 						rw.Header().Set("Content-Length", length)

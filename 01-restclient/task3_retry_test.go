@@ -201,8 +201,7 @@ func TestTask3_Long_answer_is_not_read_for_the_sake_of_its_connection(t *testing
 		for _, s := range senders[:2] {
 			for _, length := range []string{"", "614400"} {
 				w := newWorld(t)
-				w.script(fmt.Sprintf("429 with a body of ten minutes, a kilobyte a second, and the Content-Length %q", length),
-					"", longAnswer(length))
+				w.script("429 with a body of ten minutes, a kilobyte a second"+contentLength(length), "", longAnswer(length))
 				t.Did("%s", s.name)
 				d := took(func() { require.NoError(t, s.send(w.on("GET"), t.Context()), "the error of "+s.name) })
 				require.Less(t, d, 10*time.Second, "duration of "+s.name)
@@ -219,14 +218,21 @@ func TestTask3_Two_KiB_of_an_answer_are_read_and_no_more(t *testing.T) {
 				bodies, read := &closings{}, int64(0)
 				bodies.onTry = func() { read = bodies.read.Load() }
 				w := newWorld(t, counting(bodies))
-				w.script(fmt.Sprintf("429 with 5000 bytes, and the Content-Length %q", length), "",
-					busyWith(5000, length))
+				w.script("429 with 5000 bytes"+contentLength(length), "", busyWith(5000, length))
 				t.Did("%s", s.name)
 				require.NoError(t, s.send(w.on("GET"), t.Context()), "the error of "+s.name)
 				require.LessOrEqual(t, read, int64(2<<10), "bytes of the answer that %s has read before the retry", s.name)
 			}
 		}
 	})
+}
+
+// contentLength says for a script whether an answer has the header of its length.
+func contentLength(length string) string {
+	if length == "" {
+		return ", without a Content-Length"
+	}
+	return ", with the Content-Length " + length
 }
 
 // busyWith answers 429 with this many bytes.

@@ -263,7 +263,7 @@ func TestTask5_Patch_of_an_object_and_of_its_status(t *testing.T) {
 	guard.Test(t, patches+".", func(t *guard.T) {
 		w, c := typed(t, "default")
 		w.Create(deployment("web"))
-		t.Did("Patch web with 7 replicas")
+		t.Did("Patch web with 7 replicas, as the field manager me")
 		data, opts := []byte(`{"spec":{"replicas":7}}`), metav1.PatchOptions{FieldManager: "me"}
 		patched, err := c.Patch(t.Context(), "web", types.MergePatchType, data, opts)
 		require.NoError(t, err, "the error of Patch")

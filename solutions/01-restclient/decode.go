@@ -77,8 +77,8 @@ func (c *content) decoderFor(contentType string) *decoder {
 	return d
 }
 
-// decoder decodes the objects of one content type. Its Decode decodes a body, into an object if it has the kind of that
-// object. Its general decoder can also assume a kind, for a body that does not name it.
+// decoder decodes the objects of one content type. Decode(body, into) returns the object in a body, and that is into if
+// it has its kind. The general decoder can also assume a kind, for a body that does not name it.
 type decoder struct {
 	general runtime.Decoder
 	*fastjson.Decoder
