@@ -99,8 +99,10 @@ func (a *app) predict(c progress.Chapter, all []course.Program, yours bool, atEn
 func (a *app) predictOne(c progress.Chapter, p course.Program, yours bool) error {
 	task, _ := c.Task(p.Task)
 	question := append([]string{style.Strong(p.Title)}, style.Wrap(course.PlainLinks(p.Question), a.proseWidth())...)
+	// Not wrapped, so that no name breaks.
+	source := strings.ReplaceAll(indented(strings.TrimSpace(p.Source)), "\t", "    ")
 	text := slices.Concat([]string{style.Faint(fmt.Sprintf("%s, task %d: %s", c.Dir, task.Number, task.Title))},
-		question, []string{""}, strings.Split(indented(strings.TrimSpace(p.Source)), "\n"), []string{""})
+		question, []string{""}, strings.Split(source, "\n"), []string{""})
 	if len(text)+2 > a.height() {
 		text = append(text, question...) // above the prompt, because it has scrolled away
 	}
