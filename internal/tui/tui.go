@@ -306,13 +306,9 @@ func (m *Model) judge(v runner.Verdict, err error) tea.Cmd {
 	}
 	m.body.GotoTop()
 	var reached []string
-	last := 0 // of them, but for a bonus
 	for _, t := range v.Tasks {
 		if t.State == runner.Passed && !m.passed[t.ID] {
 			reached = append(reached, fmt.Sprint(t.Number))
-			if !t.Bonus {
-				last = t.Number
-			}
 		}
 		switch t.State {
 		case runner.Passed, runner.Failing, runner.Open:
@@ -332,8 +328,7 @@ func (m *Model) judge(v runner.Verdict, err error) tea.Cmd {
 	if !m.pinned && v.Broken() {
 		number = 0
 	}
-	task, open := v.First(number)
-	if open && task.Number != m.task {
+	if task, open := v.First(number); open && task.Number != m.task {
 		if m.success != "" {
 			m.success += fmt.Sprintf(" Next: task %d, %s.", task.Number, task.Title)
 		}
@@ -341,9 +336,6 @@ func (m *Model) judge(v runner.Verdict, err error) tea.Cmd {
 		return tea.Batch(m.look(), m.goTo(task.ID))
 	}
 	if v.Green() && len(reached) > 0 {
-		if !open {
-			m.task = cmp.Or(last, m.task)
-		}
 		return tea.Batch(m.look(), m.takeaway())
 	}
 	return m.look()

@@ -50,10 +50,13 @@ func (m *Model) truncated(rows []string) []string {
 // header returns the current task and the state of the run.
 func (m *Model) header() string {
 	t := m.current()
-	at := fmt.Sprintf("bonus task %d", t.Number)
-	if !t.Bonus {
-		bonus := func(t progress.TaskState) bool { return t.Bonus }
-		at = fmt.Sprintf("task %d of %d", t.Number, len(slices.DeleteFunc(slices.Clone(m.chapter.Tasks), bonus)))
+	tasks := len(slices.DeleteFunc(slices.Clone(m.chapter.Tasks), func(t progress.TaskState) bool { return t.Bonus }))
+	at := fmt.Sprintf("task %d of %d: %s", t.Number, tasks, t.Title)
+	switch {
+	case t.Bonus:
+		at = fmt.Sprintf("bonus task %d: %s", t.Number, t.Title)
+	case !m.pinned && m.verdict != nil && m.verdict.Green():
+		at = fmt.Sprintf("all %d tasks", tasks)
 	}
 	right := ""
 	switch {
@@ -76,7 +79,7 @@ func (m *Model) header() string {
 	if m.race {
 		right = style.Key("-race ") + right
 	}
-	return m.spread(style.Strong(m.chapter.Dir)+"  "+at+": "+t.Title, right)
+	return m.spread(style.Strong(m.chapter.Dir)+"  "+at, right)
 }
 
 // strip shows all chapters by their tasks' marks, or all labs if the learner is at one. If there is no room for all, it
