@@ -369,18 +369,22 @@ func TestTask5_Slow_readers(t *testing.T) {
 					name := r.URL.Path[len(collection)+1:]
 					fmt.Fprintf(w, `{"kind":"Deployment","metadata":{"name":%q},"spec":%s}`, strings.Repeat(name, 20_000), spec)
 				})
-				t.Did("a client asks for an object of 100 kB, and does not read the answer")
-				slow, err := w.client.Do(request(t.Context(), t, http.MethodGet, collection+"/slow", ""))
-				require.NoError(t, err, "the error of the request")
-				defer slow.Body.Close()
-				synctest.Wait()
-				quick := w.get(collection + "/quick").body
-				t.Did("the first client reads its answer")
-				text, err := io.ReadAll(slow.Body)
-				require.NoError(t, err, "the error of reading the answer")
-				for name, body := range guard.InOrder(map[string]string{"quick": quick, "slow": string(text)}) {
-					want := strings.Repeat(name, 20_000)
-					require.True(t, find(body, "metadata", "name") == want, "the answer for %s has its object", name)
+				t.Did("six clients ask for objects of 100 kB, one after the other, and do not read the answers")
+				answers := map[string]io.ReadCloser{}
+				for i := range 6 {
+					name := fmt.Sprint("web-", i)
+					answer, err := w.client.Do(request(t.Context(), t, http.MethodGet, collection+"/"+name, ""))
+					require.NoError(t, err, "the error of the request")
+					defer answer.Body.Close()
+					answers[name] = answer.Body
+					synctest.Wait()
+				}
+				t.Did("they read them")
+				for name, body := range guard.InOrder(answers) {
+					text, err := io.ReadAll(body)
+					require.NoError(t, err, "the error of reading the answer")
+					got := find(string(text), "metadata", "name")
+					require.True(t, got == strings.Repeat(name, 20_000), "the answer for %s has its object", name)
 				}
 			}
 		})
