@@ -240,12 +240,13 @@ func TestTask1_New_object_is_an_addition(t *testing.T) {
 			require.Equal(t, []string{want}, h.notes, "the handler's calls, isInInitialList %v", initial)
 
 			h = &calls{}
-			t.Did("ReplaceAll of a store with x and y with the list [y@2 a@1], isInInitialList %v", initial)
-			list := listed("9", "y@2", "a@1")
+			t.Did("ReplaceAll of a store with x and y with the list [y@2 a@1 b@3], isInInitialList %v", initial)
+			list := listed("9", "y@2", "a@1", "b@3")
 			list.Objects[1].(*appsv1.Deployment).DeletionTimestamp = &metav1.Time{} // a has finalizers
 			err = todaysinformer.ReplaceAll(h, storeOf(t, "x@1", "y@2"), list, initial)
 			require.NoError(t, err, "the error of ReplaceAll")
-			require.Equal(t, []string{"tombstone of default/x, last x@1", "again y@2", want}, h.notes,
+			second := strings.Replace(want, "a@1", "b@3", 1)
+			require.Equal(t, []string{"tombstone of default/x, last x@1", "again y@2", want, second}, h.notes,
 				"the handler's calls, isInInitialList %v", initial)
 		}
 	})
@@ -269,18 +270,21 @@ func TestTask1_Deletions_come_first(t *testing.T) {
 func TestTask1_Object_without_a_key(t *testing.T) {
 	guard.Test(t, "If an object of the list has no key, the error is a cache.KeyError that carries the "+
 		"object.", func(t *guard.T) {
-		h, s := &calls{}, storeOf(t, "a@1")
-		list := listed("9", "b@2")
-		list.Objects = append(list.Objects, "no object")
-		t.Did("a store has a@1; ReplaceAll with a list of b@2 and a string")
-		err := todaysinformer.ReplaceAll(h, s, list, false)
-		var keyError cache.KeyError
-		require.ErrorAs(t, err, &keyError, "the error of ReplaceAll")
-		require.Equal(t, "no object", keyError.Obj, "the object of the KeyError")
-		t.Rule("After an error the store is the same as before, and the handler receives nothing.")
-		require.Equal(t, "a@1", s.content(), "the store's objects after the error")
-		require.Equal(t, "1", s.LastStoreSyncResourceVersion(), "the store's version after the error")
-		require.Empty(t, h.notes, "the handler's calls after the error")
+		for _, bad := range []any{"no object", nil} {
+			h, s := &calls{}, storeOf(t, "a@1")
+			list := listed("9", "b@2")
+			list.Objects = append(list.Objects, bad)
+			t.Did("a store has a@1; ReplaceAll with a list of b@2 and a %T", bad)
+			err := todaysinformer.ReplaceAll(h, s, list, false)
+			var keyError cache.KeyError
+			require.ErrorAs(t, err, &keyError, "the error of ReplaceAll")
+			require.Equal(t, bad, keyError.Obj, "the object of the KeyError")
+			t.Rule("After an error the store is the same as before, and the handler receives nothing.")
+			require.Equal(t, "a@1", s.content(), "the store's objects after the error")
+			require.Equal(t, "1", s.LastStoreSyncResourceVersion(), "the store's version after the error")
+			require.Empty(t, h.notes, "the handler's calls after the error")
+			t.Rule("If an object of the list has no key, the error is a cache.KeyError that carries the object.")
+		}
 	})
 }
 

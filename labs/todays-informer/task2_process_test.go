@@ -99,10 +99,11 @@ func TestTask2_Only_additions_are_initial(t *testing.T) {
 	guard.Test(t, "Only additions have isInInitialList.", func(t *guard.T) {
 		for _, change := range []cache.DeltaType{cache.Added, cache.Updated, cache.Replaced, cache.Sync} {
 			h, s := &calls{}, storeOf(t, "a@1")
-			t.Did("a store has a@1; ProcessDeltas with %s a@2 and %[1]s b@3, isInInitialList true", change)
-			deltas := cache.Deltas{delta(change, "a@2"), delta(change, "b@3")}
+			t.Did("a store has a@1; ProcessDeltas with %s a@2, %[1]s b@3 and %[1]s c@4, isInInitialList true", change)
+			deltas := cache.Deltas{delta(change, "a@2"), delta(change, "b@3"), delta(change, "c@4")}
 			require.NoError(t, todaysinformer.ProcessDeltas(h, s, deltas, true), "the error of ProcessDeltas")
-			require.Equal(t, []string{"update a@1 to a@2", "first b@3"}, h.notes, "the handler's calls for two %s", change)
+			require.Equal(t, []string{"update a@1 to a@2", "first b@3", "first c@4"}, h.notes,
+				"the handler's calls for three %s", change)
 		}
 	})
 }
@@ -200,7 +201,10 @@ func TestTask2_Deletion_needs_a_key_only(t *testing.T) {
 	guard.Test(t, "A Deleted removes the object, and the handler receives the object of the delta. A tombstone can be "+
 		"empty, and the store can be without the object.", func(t *guard.T) {
 		h, s := &calls{}, storeOf(t, "a@1")
-		t.Did("a store has a@1")
+		t.Did("a store has a@1, at version 1")
+		process(t, h, s, delta(cache.Deleted, "b@6"))
+		require.Equal(t, "6", s.LastStoreSyncResourceVersion(), "the store's version after Deleted b@6, which is not stored")
+		h.notes = nil
 		process(t, h, s, delta(cache.Deleted, "b@7"),
 			cache.Delta{Type: cache.Deleted, Object: cache.DeletedFinalStateUnknown{Key: "default/a"}},
 			cache.Delta{Type: cache.Deleted, Object: cache.DeletedFinalStateUnknown{Key: "default/c", Obj: deploy("c@1")}})

@@ -143,11 +143,12 @@ func TestTask3_Only_additions_are_initial(t *testing.T) {
 		for kind, with := range guard.InOrder(kindsOfStore) {
 			for _, change := range []cache.DeltaType{cache.Added, cache.Updated, cache.Replaced, cache.Sync} {
 				h := &calls{}
-				t.Did("a store %s has a@1; in the batch: %s a@2, %[2]s b@3; isInInitialList true", kind, change)
-				deltas := []cache.Delta{delta(change, "a@2"), delta(change, "b@3")}
+				t.Did("a store %s has a@1; in the batch: %s a@2, %[2]s b@3, %[2]s c@4; isInInitialList true", kind, change)
+				deltas := []cache.Delta{delta(change, "a@2"), delta(change, "b@3"), delta(change, "c@4")}
 				err := todaysinformer.ProcessDeltasInBatch(h, with(storeOf(t, "a@1")), deltas, true)
 				require.NoError(t, err, "the error of ProcessDeltasInBatch, %s", kind)
-				require.Equal(t, []string{"update a@1 to a@2", "first b@3"}, h.notes, "the handler's calls, %s", kind)
+				require.Equal(t, []string{"update a@1 to a@2", "first b@3", "first c@4"}, h.notes, "the handler's calls, %s",
+					kind)
 			}
 		}
 	})
@@ -208,6 +209,14 @@ func TestTask3_Failure_changes_no_other_call(t *testing.T) {
 		t.Did("in the batch: Updated a@5, Updated b@6, Added c@7; isInInitialList true")
 		require.Error(t, todaysinformer.ProcessDeltasInBatch(h, s, deltas, true), "the error of ProcessDeltasInBatch")
 		require.Equal(t, []string{"update b@2 to b@6", "first c@7"}, h.notes, "the handler's calls")
+
+		h, s = &calls{}, transactions{storeOf(t, "a@1", "b@2")}
+		s.refused = []string{"Update a@5", "Add d@8"}
+		t.Did("a store has a@1 and b@2, and refuses a and d of the same batch with Added d@8, Added e@9 and Deleted f@10")
+		deltas = append(deltas, delta(cache.Added, "d@8"), delta(cache.Added, "e@9"), delta(cache.Deleted, "f@10"))
+		require.Error(t, todaysinformer.ProcessDeltasInBatch(h, s, deltas, true), "the error of ProcessDeltasInBatch")
+		require.Equal(t, []string{"update b@2 to b@6", "first c@7", "first e@9", "delete f@10"}, h.notes,
+			"the handler's calls after two failures")
 
 		h, s = &calls{}, transactions{storeOf(t, "a@1", "b@2")}
 		s.refused = []string{"Delete b@4", "Update a@5", "Add c@6"}

@@ -105,6 +105,14 @@ func TestTask4_Waiting_changes_are_one_batch(t *testing.T) {
 		require.Equal(t, []string{
 			"batch: Added a@1, Added b@2, Added kube-system/a@2, Updated c@3, Deleted d@4, Deleted tombstone of default/e",
 		}, p.calls, "the calls of both functions")
+
+		p = &popped{}
+		t.Did("a batch ends at a second change of b; a later one has the same objects, behind Bookmark 4")
+		add(t, q, "a@1", "b@2", "b@3")
+		require.NoError(t, q.Bookmark("4"), "the error of Bookmark")
+		add(t, q, "a@5", "b@6", "c@7")
+		p.drain(t, q)
+		require.Equal(t, "batch: Added a@5, Added b@6, Added c@7", p.calls[len(p.calls)-1], "the last call")
 	})
 }
 
@@ -259,9 +267,9 @@ func TestTask4_Whole_store_is_never_in_a_batch(t *testing.T) {
 			add(t, q, "a@1", "b@2")
 			t.Did("%s, in the middle", want)
 			require.NoError(t, write(), "the error of the write")
-			add(t, q, "d@5", "e@6")
+			add(t, q, "a@5", "b@6")
 			p.drain(t, q)
-			require.Equal(t, []string{"batch: Added a@1, Added b@2", "single: " + want, "batch: Added d@5, Added e@6"}, p.calls,
+			require.Equal(t, []string{"batch: Added a@1, Added b@2", "single: " + want, "batch: Added a@5, Added b@6"}, p.calls,
 				"the calls of both functions")
 		}
 	})

@@ -39,11 +39,18 @@ func TestTask4_Errors_are_returned(t *testing.T) {
 			t.Did("%s; both functions fail", item)
 			require.NoError(t, write(), "the error of the write")
 			p.drain(t, q)
+			for i, err := range p.errs {
+				require.ErrorIs(t, err, errRefused, "error %d of PopBatch", i+1)
+			}
 			err := errors.Join(p.errs...)
 			for _, call := range []string{"batch: Added a@1, Added b@2", "single: " + item} {
 				require.ErrorContains(t, err, "cannot process "+call, "the errors of PopBatch")
 			}
 		}
+		q, p = newQueue(), &popped{fail: p.fail}
+		add(t, q, "a@1", "b@2")
+		t.Did("PopBatch; processBatch fails")
+		require.ErrorIs(t, p.pop(q), errRefused, "the error of PopBatch")
 	})
 }
 

@@ -3,6 +3,7 @@ package todaysinformer_test
 // Task 4: what PopBatch waits for.
 
 import (
+	"slices"
 	"testing"
 	"testing/synctest"
 
@@ -110,6 +111,34 @@ func TestTask4_Item_of_a_panic_is_not_waited_for(t *testing.T) {
 			t.Go(func() { _ = p.pop(q) })
 			synctest.Wait()
 			require.Equal(t, []string{"single: Added c@4"}, p.calls, "the calls of both functions")
+		}
+
+		for _, bad := range []string{"batch: Added a@1, Added b@2", "single: Bookmark at 3"} {
+			q, p := newQueue(), &popped{}
+			t.Cleanup(q.Close)
+			add(t, q, "a@1", "b@2")
+			require.NoError(t, q.Bookmark("3"), "the error of Bookmark")
+			t.Did("Bookmark 3; PopBatch, until the call %q panics", bad)
+			p.fail = func(call string) error {
+				if call == bad {
+					panic("the consumer's")
+				}
+				return nil
+			}
+			require.Panics(t, func() {
+				for !slices.Contains(p.calls, bad) {
+					_ = p.pop(q)
+				}
+			}, "PopBatch, after a panic of the function that it calls")
+			add(t, q, "c@4")
+			t.Did("PopBatch, until c@4 is processed")
+			t.Go(func() {
+				for err := error(nil); err == nil && !slices.Contains(p.calls, "single: Added c@4"); {
+					err = p.pop(q)
+				}
+			})
+			synctest.Wait()
+			require.Contains(t, p.calls, "single: Added c@4", "the calls of both functions")
 		}
 	})
 }

@@ -108,6 +108,33 @@ func TestTask5_Objects_are_transformed(t *testing.T) {
 	})
 }
 
+func TestTask5_Two_informers_at_once(t *testing.T) {
+	guard.Test(t, "Each object goes through the transformer. A program has many informers: each has its own transformer, "+
+		"and Pop of one can run during Pop of another.", func(t *guard.T) {
+		for _, texts := range [][]string{{"a@1"}, {"a@1", "b@2"}} {
+			q, other := informerQueue(t, marked), informerQueue(t, nil)
+			h, inner := &calls{}, &calls{}
+			add(t, q, texts...)
+			add(t, other, texts...)
+			h.during = func() {
+				h.during = nil
+				ended := make(chan error, 1)
+				t.Go(func() { ended <- popOne(t, other, storeOf(t), inner) })
+				synctest.Wait()
+				require.Len(t, ended, 1, "results of Pop of the other queue")
+			}
+			require.NoError(t, popOne(t, q, storeOf(t), h), "the error of Pop")
+			var want, plain []string
+			for _, text := range texts {
+				mark, _ := marked(deploy(text))
+				want, plain = append(want, "add "+name(mark)), append(plain, "add "+text)
+			}
+			require.Equal(t, want, h.notes, "the calls of the handler of the queue with a transformer")
+			require.Equal(t, plain, inner.notes, "the calls of the handler of the queue without a transformer")
+		}
+	})
+}
+
 // lock is a lock that knows whether it is held.
 type lock struct{ held bool }
 
