@@ -203,6 +203,33 @@ func TestTask4_Order_of_arrival(t *testing.T) {
 	})
 }
 
+func TestTask4_Consumer_may_write(t *testing.T) {
+	guard.Test(t, "PopBatch removes items and processes them in the order of arrival. An item that arrives while others "+
+		"are processed comes after them, and each item is processed once.", func(t *guard.T) {
+		for _, texts := range [][]string{{"a@1"}, {"a@1", "b@2"}, {"a@1", "b@2", "a@3"}} {
+			q, p, want := newQueue(), &popped{}, []string{}
+			add(t, q, texts...)
+			for _, text := range append(texts, "c@4", "d@5", "e@6") {
+				want = append(want, "Added "+text)
+			}
+			later := []string{"c@4", "d@5", "e@6"}
+			p.fail = func(string) error {
+				if len(later) > 0 {
+					add(t, q, later[0])
+					later = later[1:]
+				}
+				return nil
+			}
+			t.Did("PopBatch, until c, d and e have arrived: each call of the consumer adds one of them")
+			for len(later) > 0 {
+				require.NoError(t, p.pop(q), "the error of PopBatch")
+			}
+			p.drain(t, q)
+			require.Equal(t, want, p.order(), "the deltas in the order of the calls")
+		}
+	})
+}
+
 func TestTask4_Batch_has_each_object_once(t *testing.T) {
 	guard.Test(t, "No batch has two changes of one object, because the old state of the second one is not in the "+
 		"store yet.", func(t *guard.T) {
