@@ -253,6 +253,10 @@ func TestTask3_Store_without_transactions(t *testing.T) {
 			require.Equal(t, mixedCalls, h.notes, "the handler's calls")
 			require.Equal(t, []string{"a@1", "a@5", "a@5 c@6"}, s.states, "the store's content after each write")
 			require.Equal(t, s.states, found, "the store's content at each call of the handler")
+			t.Did("a batch ends with a deletion of an object that the store does not have")
+			require.NoError(t, batch(t, h, s, delta(cache.Updated, "a@7"), delta(cache.Deleted, "d@8")),
+				"the error of ProcessDeltasInBatch")
+			require.Equal(t, "8", s.LastStoreSyncResourceVersion(), "the store's version after Deleted d@8")
 
 			h, s = &calls{}, storeOf(t)
 			var deltas []cache.Delta
