@@ -83,6 +83,7 @@ type machine struct {
 	closed      atomic.Bool // while true, budgets cannot be listed
 	// configure, if set, changes the controller's Config.
 	configure func(*controller.Config)
+	drain     time.Duration // of that
 	// elsewhere are the budgets beside default/web at the start.
 	elsewhere map[string]runtime.Object
 
@@ -143,6 +144,7 @@ func start(t *guard.T, resync time.Duration, prepare func(*machine)) *machine {
 	if m.configure != nil {
 		m.configure(&config)
 	}
+	m.drain = config.DrainTimeout
 	var err error
 	m.controller, err = controller.New(klog.Background(), config)
 	require.NoError(t, err, "the error of New")
@@ -165,7 +167,7 @@ func start(t *guard.T, resync time.Duration, prepare func(*machine)) *machine {
 func (m *machine) stop() {
 	m.t.Helper()
 	m.stopRun()
-	m.t.Did("Run's context ends")
+	m.t.Did("Run's context ends, with a DrainTimeout of %v", m.drain)
 	began := time.Now()
 	select {
 	case <-m.running:

@@ -99,6 +99,8 @@ func TestTask2_Handlers_wait_for_each_write(t *testing.T) {
 				}
 				t.Did("the store has changed")
 				door.Open()
+				t.Rule("Each handler receives every change, in order. A deletion that the watch missed reaches the handlers as a " +
+					"tombstone.")
 				require.Equal(t, c.want, append(early, without("again", h.calls())...), "the handler's calls")
 			})
 		})

@@ -149,7 +149,9 @@ func TestTask6_Events_say_what_was_done(t *testing.T) {
 				require.NoError(t, s.run(t, rule), "the error of Reconcile")
 				if begin, names, free := strings.Cut(test.want, "…"); free && len(s.events.messages) == 1 {
 					why := strings.TrimPrefix(s.events.messages[0], begin)
+					t.Rule("The Event says why the budget was removed: it names the other object that is the reason.")
 					require.Contains(t, why, names, "the reason in the Event")
+					t.Rule(rule)
 					test.want = begin + why
 				}
 				require.Equal(t, []string{test.want}, s.events.messages, "the messages of the Events")

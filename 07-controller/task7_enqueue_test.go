@@ -183,8 +183,8 @@ func TestTask7_Update_counts_old_and_new(t *testing.T) {
 	}{
 		"the owner reference is cut":  {ofAPI(), webBudget(noOwner), byOwner, ", if an edit cut the owner reference."},
 		"the owner reference is made": {webBudget(noOwner), ofAPI(), byOwner, ", and the new one may name one too."},
-		"the generation stays": {third(ofAPI()), third(webBudget(noOwner)), byOwner,
-			", although an edit of the metadata changes no generation."},
+		"the owner reference is cut, and the generation stays": {third(ofAPI()), third(webBudget(noOwner)), byOwner,
+			", also if an edit changed its metadata only."},
 		"the selector is taken away": {ofPods, ofNone, bySelector, ", if an edit changed the selector."},
 		"the selector is made":       {ofNone, ofPods, bySelector, ", and the new one may select more."},
 	}) {

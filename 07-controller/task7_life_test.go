@@ -21,6 +21,11 @@ func TestTask7_Life_of_a_budget(t *testing.T) {
 		"right budget.", func(t *guard.T) {
 		m := start(t, 0, nil)
 		defer m.stop()
+		t.Rule("Run waits until both caches are complete and the handlers have received them: the budget of the one " +
+			"Deployment is right.")
+		require.Empty(t, m.server.callLog(), "writes to the server before the first change")
+		t.Rule("Then Config.Workers workers reconcile until ctx ends: each Deployment of two or more replicas has a " +
+			"right budget.")
 		m.then(func() { m.deployments.Add(web()) }, 2, "after the Deployment was created")
 		m.then(m.edit(ofOthers), 2, "after others have added a label, an annotation, an owner and a field")
 		m.then(m.edit(func(b *policyv1.PodDisruptionBudget) {

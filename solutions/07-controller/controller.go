@@ -159,9 +159,7 @@ func indexMadeByOthers(obj any) ([]string, error) {
 //
 //workshop:task 7
 func (c *Controller) Run(ctx context.Context) {
-	// Needed after ShutDownWithDrain too: ShutDown ends a drain that still waits, and the
-	// goroutine that counts the back-offs down.
-	defer c.queue.ShutDown()
+	defer c.queue.ShutDown() // also if the caches never become complete
 	logger := klog.FromContext(ctx)
 
 	// Until both caches are complete, a budget that is not listed yet looks like a missing one.
@@ -177,18 +175,23 @@ func (c *Controller) Run(ctx context.Context) {
 	for range c.workers {
 		// wait.UntilWithContext handles a panic as all of Kubernetes does: log it, and
 		// crash, unless runtime.ReallyCrash is off; then the worker starts again.
-		workers.Go(func() { wait.UntilWithContext(workCtx, c.work, time.Second) })
+		workers.Go(func() {
+			workerCtx, stop := context.WithCancel(workCtx)
+			wait.UntilWithContext(workerCtx, func(ctx context.Context) { c.work(ctx); stop() }, time.Second)
+		})
 	}
 
 	<-ctx.Done()
 	logger.Info("Stopping workers", "queued", c.queue.Len())
-	drained := make(chan struct{})
+	// Not ShutDownWithDrain: that of client-go can end while keys are queued and no worker has one.
+	c.queue.ShutDown()
+	finished := make(chan struct{})
 	go func() {
-		defer close(drained)
-		c.queue.ShutDownWithDrain()
+		defer close(finished)
+		workers.Wait()
 	}()
 	select {
-	case <-drained:
+	case <-finished:
 	case <-time.After(c.drain):
 		logger.Info("Workers did not finish in time, their requests are cancelled", "after", c.drain)
 	}
