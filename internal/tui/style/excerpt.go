@@ -15,7 +15,7 @@ func Excerpt(lines []string, at, rows int) (out []string) {
 	}
 	first, last := at, at
 	ends := func(number int) bool {
-		return strings.HasPrefix(lines[number-1], "}") || strings.HasPrefix(lines[number-1], ")")
+		return strings.HasPrefix(lines[number-1], "}") || strings.TrimRight(lines[number-1], "\r") == ")"
 	}
 	for first > 1 && !ends(first-1) {
 		first--
