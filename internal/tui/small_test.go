@@ -90,3 +90,17 @@ func TestSave_that_finishes_a_chapter(t *testing.T) {
 	require.Contains(t, picture(m)[0], "all 5 tasks")
 	require.Contains(t, strings.Join(picture(m), "\n"), "Tasks 2, 3, 4, 5, 6 pass.")
 }
+
+// "Task 3 passes." stood above a failure of task 1.
+func TestSave_that_breaks_an_earlier_task(t *testing.T) {
+	m := screenOf(t, seven(runner.Open), "layer1/part3", 80, 24)
+	v := green(m.chapter)
+	v.Tasks[0].State, v.Tasks[0].Green = runner.Failing, true
+	v.Tasks[0].Tests = []runner.Test{{Name: "TestTask1_Lid", Status: gotest.Failed,
+		Failures: []failure.Failure{{Test: "TestTask1_Lid", Problem: "not equal"}}}}
+	m.Update(judged(v))
+	text := strings.Join(picture(m), "\n")
+	require.Contains(t, text, "task 1 of 5")
+	require.NotContains(t, text, "pass.")
+	require.NotContains(t, text, "passes.")
+}

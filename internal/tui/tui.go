@@ -325,8 +325,11 @@ func (m *Model) judge(v runner.Verdict, err error) tea.Cmd {
 		}
 	}
 	number := m.task
-	if !m.pinned && v.Broken() {
-		number = 0
+	if v.Broken() {
+		m.success = "" // what broke comes first
+		if !m.pinned {
+			number = 0
+		}
 	}
 	if task, open := v.First(number); open && task.Number != m.task {
 		if m.success != "" {
