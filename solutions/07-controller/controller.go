@@ -183,7 +183,7 @@ func (c *Controller) Run(ctx context.Context) {
 
 	<-ctx.Done()
 	logger.Info("Stopping workers", "queued", c.queue.Len())
-	// Not ShutDownWithDrain: that of client-go can end while keys are queued and no worker has one.
+	// Not ShutDownWithDrain: client-go's can end while keys are queued and no worker has one (#141079).
 	c.queue.ShutDown()
 	finished := make(chan struct{})
 	go func() {

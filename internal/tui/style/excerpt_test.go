@@ -33,5 +33,6 @@ func TestExcerpt_ends_with_the_declaration(t *testing.T) {
 func TestExcerpt_has_a_long_signature(t *testing.T) {
 	lines := strings.Split("import (\n)\n// b does.\nfunc b(\n\tc int,\n) error {\n\tpanic(c)\n}", "\n")
 	out := ansi.Strip(strings.Join(Excerpt(lines, 7, 20), "\n"))
-	require.Equal(t, "     3  // b does.\n     4  func b(\n     5      c int,\n     6  ) error {\n>    7      panic(c)\n     8  }", out)
+	require.Equal(t, "     3  // b does.\n     4  func b(\n     5      c int,\n     6  ) error {\n"+
+		">    7      panic(c)\n     8  }", out)
 }
